@@ -5,7 +5,7 @@ Statistics are computed when read. Nothing here imports torch or the strategies,
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -41,7 +41,9 @@ class Record:
     label: str  # the contestant as the user spells it: "mask_predict:n_iterations=10"
     strategy: str  # its registry name: "mask_predict"
     config: dict[str, Any]  # the strategy's resolved knobs, "weights" among them
-    mode: Literal["exact", "natural", "batched"]  # how the length came about; "batched": quality pass, not a latency sample
+    mode: Literal[
+        "exact", "natural", "batched"
+    ]  # how the length came about; "batched": quality pass, not a latency sample
     length: int | None  # exact: n; natural: the reference length (tokens) the prompts were chosen for; else None
     batch_size: int
     repeat: int
@@ -79,7 +81,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One output's per-sentence sufficient statistics by metric signature; a corpus score is a function of their sum."""
+    """One output's sufficient statistics by metric signature; a corpus score is a function of their sum."""
 
     task: str
     label: str
@@ -115,7 +117,7 @@ class RunInfo:
     plan: dict[str, Any]  # settings; rounds: the keys of each interleaved round; cells: what each key belongs to
     plan_hash: str  # of the whole plan, before a budget cut it
     expected: int  # number of planned keys
-    reduced: str | None  # why fewer trials than the suite's default were planned ("budget 3m", "--repeats 2"), else None
+    reduced: str | None  # why there are fewer trials than by default ("budget 3m", "--repeats 2"), else None
     starts: tuple[Start, ...]
 
 
@@ -185,7 +187,7 @@ def read_info(folder: Path) -> RunInfo:
 
 
 def to_frames(run: Run) -> "dict[str, pd.DataFrame]":
-    """The run as pandas tables: `records` (a row a record), `steps` (a row a step, with its record's key), `samples`."""
+    """The run as pandas tables: `records` and `samples`, a row each, and `steps`, a row a step with its record's key."""
     import pandas as pd
 
     tables: dict[str, list[dict[str, Any]]] = {
@@ -193,16 +195,20 @@ def to_frames(run: Run) -> "dict[str, pd.DataFrame]":
         "steps": [{"key": r.key, "step": i, **_row(step)} for r in run.records for i, step in enumerate(r.steps)],
         "samples": [_row(sample) for sample in run.samples],
     }
-    columns = {"records": Record, "steps": StepRecord, "samples": Sample}
-    first = {"steps": ["key", "step"]}
-    return {
-        name: pd.DataFrame(rows, columns=first.get(name, []) + [c for c in columns[name].__slots__ if c != "steps"])
-        for name, rows in tables.items()
+    columns = {
+        "records": _columns(Record),
+        "steps": ["key", "step", *_columns(StepRecord)],
+        "samples": _columns(Sample),
     }
+    return {name: pd.DataFrame(rows, columns=columns[name]) for name, rows in tables.items()}
 
 
-def _row(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__ if name != "steps"}
+def _row(value: Record | StepRecord | Sample) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in _columns(type(value))}
+
+
+def _columns(cls: type[Record | StepRecord | Sample]) -> list[str]:
+    return [field.name for field in fields(cls) if field.name != "steps"]
 
 
 T = TypeVar("T", Record, Sample, Score)

@@ -20,7 +20,7 @@ def dumps(value: Any) -> str:
 
     A nested dataclass leaves out the fields that hold their default, so that a step costs few bytes.
     """
-    return json.dumps(_plain(value), default=_sparse, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_plain(value), default=_sparse, allow_nan=False, separators=(",", ":"))
 
 
 def loads(cls: type[T], text: str) -> T:
@@ -49,7 +49,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 @functools.cache
-def _names(cls: type) -> tuple[str, ...]:
+def _names(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cls))
 
 
@@ -71,7 +71,7 @@ def _checked(name: str, check: Check, item: Any) -> Any:
 
 
 @functools.cache
-def _schema(cls: type) -> tuple[dict[str, Check], frozenset[str]]:
+def _schema(cls: Any) -> tuple[dict[str, Check], frozenset[str]]:
     hints = typing.get_type_hints(cls)
     required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
     return {name: _check_for(hints[name]) for name in _names(cls)}, frozenset(required)
@@ -90,7 +90,7 @@ def _check_for(hint: Any) -> Check:
         return _dict_of(_check_for(arguments[1]))
     if origin is typing.Literal:
         return _one_of(arguments)
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         return functools.partial(build, hint)
     return _instance_of(hint)
 
