@@ -187,7 +187,7 @@ def read_info(folder: Path) -> RunInfo:
 
 
 def to_frames(run: Run) -> "dict[str, pd.DataFrame]":
-    """The run as pandas tables: `records` and `samples`, a row each, and `steps`, a row a step with its record's key."""
+    """The run as pandas tables: `records` and `samples`, a row each; `steps`, a row a step with its record's key."""
     import pandas as pd
 
     tables: dict[str, list[dict[str, Any]]] = {

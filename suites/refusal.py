@@ -2,7 +2,7 @@
 
 
 class Refusal(Exception):
-    """Bad input or a run that does not fit: one clear line for the user, and the exit code (2 or 4). Never a bug of ours."""
+    """Bad input, or a run that does not fit: one clear line and the exit code, 2 or 4. Never our own bug."""
 
     def __init__(self, line: str, exit_code: int = 2) -> None:
         super().__init__(" ".join(line.split()))

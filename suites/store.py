@@ -77,7 +77,7 @@ def reopen(path: Path, lock: int, records: Sequence[Record], samples: Sequence[S
 
 
 def point_latest(path: Path) -> None:
-    """Let `latest` beside a folder in `runs/` point to it; elsewhere, and where a real file has that name, do nothing."""
+    """Let `latest` beside a folder in `runs/` point to it; do nothing elsewhere, or where a file has that name."""
     link = path.parent / "latest"
     if path.parent.name != "runs" or (link.exists() and not link.is_symlink()):
         return

@@ -36,7 +36,8 @@ def build(cls: type[T], value: Any) -> T:
     """The `cls` whose fields are the keys of the dict `value`. Raises ValueError naming the field that is wrong."""
     if not isinstance(value, dict):
         raise ValueError(f"expected an object with the fields of {cls.__name__}, got {value!r:.60}")
-    checks, required = _schema(cls)
+    kind: Any = cls
+    checks, required = _schema(kind)
     if wrong := sorted(value.keys() - checks.keys()):
         raise ValueError(f"unknown field {wrong[0]!r}")
     if missing := sorted(required - value.keys()):
@@ -45,7 +46,8 @@ def build(cls: type[T], value: Any) -> T:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in _names(type(value))}
+    kind: Any = type(value)
+    return {name: getattr(value, name) for name in _names(kind)}
 
 
 @functools.cache

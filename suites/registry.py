@@ -1,0 +1,77 @@
+"""The suites by name. To add one: a file with its plan, a line here, a test."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from suites import iterations, latency, quality, quick, smoke
+from suites.plan import Round, Setup
+from suites.refusal import Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    summary: str
+    contestants: tuple[str, ...]
+    tasks: tuple[str, ...]
+    repeats: int
+    repeats_are: str  # what --repeats counts here
+    plan: Callable[[Setup], list[Sequence[Round]]]
+    lengths: tuple[int, ...] = latency.LENGTHS
+    batch_sizes: tuple[int, ...] = (1,)
+    uses_lengths: bool = True  # whether --lengths and --batch-sizes mean anything to it
+    budget: str | None = None
+
+
+SUITES = {
+    "latency": Suite(
+        summary="latency against length, 8 to 192 tokens, batch 1, interleaved repeats",
+        contestants=latency.CONTESTANTS + ("ar_uncached",),
+        tasks=("mixed",),
+        repeats=30,
+        repeats_are="timed calls at each length",
+        plan=latency.plan,
+    ),
+    "quality": Suite(
+        summary="the whole test set in batches, scored; latency at natural length",
+        contestants=quality.CONTESTANTS,
+        tasks=("verse",),
+        repeats=100,
+        repeats_are="sentences timed one by one",
+        plan=quality.plan,
+        uses_lengths=False,
+    ),
+    "iterations": Suite(
+        summary="mask-predict: T = 1 to 10 at length beam 3, length beam 1 to 5 at T = 4",
+        contestants=iterations.CONTESTANTS,
+        tasks=("verse",),
+        repeats=iterations.SENTENCES,
+        repeats_are="sentences timed one by one",
+        plan=iterations.plan,
+        uses_lengths=False,
+    ),
+    "quick": Suite(
+        summary="a mix of the three that fits into a few minutes (make bench)",
+        contestants=quick.CONTESTANTS,
+        tasks=("mixed", "verse"),
+        repeats=quick.REPEATS,
+        repeats_are="timed calls at each length",
+        plan=quick.plan,
+        budget=quick.BUDGET,
+    ),
+    "smoke": Suite(
+        summary="seconds: every kind of trial, to see that a race can be run",
+        contestants=smoke.CONTESTANTS,
+        tasks=("verse",),
+        repeats=smoke.REPEATS,
+        repeats_are="timed calls at each length",
+        plan=smoke.plan,
+        lengths=smoke.LENGTHS,
+    ),
+}
+
+
+def suite_named(name: str) -> Suite:
+    """The suite called `name`; refuses an unknown one with the names there are."""
+    if name not in SUITES:
+        raise Refusal(f"unknown suite {name!r}; choose from: {', '.join(SUITES)}")
+    return SUITES[name]
