@@ -19,10 +19,10 @@ COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=2, m
 
 
 def test_interval_of_a_share_is_that_of_the_binomial():
-    low, high = interval(EMPTY_SHARE, ONE_IN_FIVE, seed=1)
-    # 0.2 +- 1.96 sqrt(0.2 * 0.8 / 100); drawing 1000 times leaves each end a few thousandths of play
-    assert low == pytest.approx(0.2 - 0.0784, abs=0.02)
-    assert high == pytest.approx(0.2 + 0.0784, abs=0.02)
+    low, high = interval(EMPTY_SHARE, ONE_IN_FIVE * 20, seed=1, n_resamples=4000)
+    # 0.2 +- 1.96 sqrt(0.2 * 0.8 / 2000), where a 90 % interval would be 0.2 +- 0.0147
+    assert low == pytest.approx(0.2 - 0.0175, abs=0.0015)
+    assert high == pytest.approx(0.2 + 0.0175, abs=0.0015)
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_seed_another():

@@ -153,11 +153,11 @@ def test_speedup_is_the_ratio_of_medians_and_drift_that_hits_both_cancels():
 
 def test_speedup_interval_spans_what_varies_between_repeats():
     rng = np.random.default_rng(5)
-    slow, fast = rng.normal(3.0, 0.3, 60), rng.normal(1.0, 0.1, 60)
+    slow, fast = rng.normal(3.0, 0.3, 1000), rng.normal(1.0, 0.1, 1000)
     value, low, high = speedup_interval(slow, fast, seed=0)
-    # relative error of a median of 60: 1.253 * 10 % / sqrt(60) = 1.6 %, of the ratio 2.3 %: about 3 +- 0.13
-    assert 2.7 < low < value < high < 3.3
-    assert 0.1 < high - low < 0.5
+    # relative error of a median of 1000: 1.253 * 10 % / sqrt(1000) = 0.4 %, of the ratio 0.56 %: about 3 +- 0.033
+    assert 2.95 < low < value < high < 3.05
+    assert 0.05 < high - low < 0.085
 
 
 def test_speedup_has_no_interval_under_six_repeats():
