@@ -1,0 +1,1 @@
+"""Decoding strategies behind one `Generator` interface. torch lives here, and nowhere else."""

@@ -1,0 +1,241 @@
+"""The encoder-decoder every strategy runs on: the Marian architecture, weight for weight.
+
+Post-norm transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) with sinusoidal positions and one tied
+embedding, under the parameter names of `transformers.MarianMTModel`, so the same file serves both. The causal mask is
+an argument: an autoregressive model sets it, a parallel one lifts it, and that is all that differs between their blocks.
+
+Dims: B rows, S source positions, T target positions, D width, H heads, V vocabulary.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+ACTIVATIONS = {"relu": F.relu, "swish": F.silu, "silu": F.silu, "gelu": F.gelu}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarianConfig:
+    """The shape of a model: the keys of a Marian `config.json` that change the computation."""
+
+    vocab_size: int
+    d_model: int
+    encoder_layers: int
+    decoder_layers: int
+    encoder_attention_heads: int
+    decoder_attention_heads: int
+    encoder_ffn_dim: int
+    decoder_ffn_dim: int
+    activation_function: str
+    scale_embedding: bool
+    max_position_embeddings: int
+    pad_token_id: int
+    eos_token_id: int
+    decoder_start_token_id: int
+
+
+@dataclass(slots=True)
+class Memory:
+    """What the decoder reads of the source: its keys and values for every decoder layer, computed once."""
+
+    states: Tensor  # [B, S, D]
+    keys_values: list[tuple[Tensor, Tensor]]  # a layer: [B, H, S, D/H] twice
+    mask: Tensor | None  # [B, 1, 1, S], True where a source token stands; None when no row is padded
+
+    def select(self, rows: Tensor) -> "Memory":
+        """The memory with its rows gathered by index: [B] -> [len(rows)]."""
+        keys_values = [(k[rows], v[rows]) for k, v in self.keys_values]
+        return Memory(self.states[rows], keys_values, None if self.mask is None else self.mask[rows])
+
+
+class Cache:
+    """Keys and values of the positions a causal decoder has computed, in buffers as long as the answer may get."""
+
+    def __init__(self, config: MarianConfig, batch_size: int, max_length: int, like: Tensor) -> None:
+        heads = config.decoder_attention_heads
+        shape = (config.decoder_layers, 2, batch_size, heads, max_length, config.d_model // heads)
+        self.buffer = like.new_empty(shape)
+        self.length = 0  # positions filled; moved on by the decoder after each call
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values so far, the new ones written behind the old: [B, H, length + T, D/H] twice."""
+        end = self.length + key.shape[2]
+        keys, values = self.buffer[layer]
+        keys[:, :, self.length : end] = key
+        values[:, :, self.length : end] = value
+        return keys[:, :, :end], values[:, :, :end]
+
+    def reorder(self, rows: Tensor) -> None:
+        """Let row i continue what row rows[i] held (beam search)."""
+        self.buffer[:, :, :, :, : self.length] = self.buffer[:, :, rows, :, : self.length]
+
+
+class Dropout(nn.Module):
+    """Inverted dropout with the rate rounded to 1/256: `nn.Dropout` spends a tenth of a CPU training step on its draws."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.dropped = round(rate * 256)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.dropped == 0:
+            return x
+        words = torch.randint(-(2**63), 2**63 - 1, (-(-x.numel() // 8),), device=x.device)
+        kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= self.dropped
+        return x * (kept.to(x.dtype) * (256 / (256 - self.dropped)))
+
+
+class Attention(nn.Module):
+    """Multi-head attention with the four projections apart, as Marian's files keep them."""
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # [B, H, T, D/H]
+
+    def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.split(self.k_proj(x)), self.split(self.v_proj(x))
+
+    def forward(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+        query = self.split(self.q_proj(x))
+        out = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
+        return self.out_proj(out.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config: MarianConfig, dropout: float) -> None:
+        super().__init__()
+        d = config.d_model
+        self.self_attn = Attention(d, config.encoder_attention_heads)
+        self.self_attn_layer_norm = nn.LayerNorm(d)
+        self.fc1 = nn.Linear(d, config.encoder_ffn_dim)
+        self.fc2 = nn.Linear(config.encoder_ffn_dim, d)
+        self.final_layer_norm = nn.LayerNorm(d)
+        self.activation = ACTIVATIONS[config.activation_function]
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        key, value = self.self_attn.keys_values(x)
+        x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, key, value, mask)))
+        x = self.final_layer_norm(x + self.dropout(self.fc2(self.activation(self.fc1(x)))))
+        return x
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, config: MarianConfig, dropout: float) -> None:
+        super().__init__()
+        d, heads = config.d_model, config.decoder_attention_heads
+        self.self_attn = Attention(d, heads)
+        self.self_attn_layer_norm = nn.LayerNorm(d)
+        self.encoder_attn = Attention(d, heads)
+        self.encoder_attn_layer_norm = nn.LayerNorm(d)
+        self.fc1 = nn.Linear(d, config.decoder_ffn_dim)
+        self.fc2 = nn.Linear(config.decoder_ffn_dim, d)
+        self.final_layer_norm = nn.LayerNorm(d)
+        self.activation = ACTIVATIONS[config.activation_function]
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, layer: int, memory: Memory, mask: Tensor | None, cache: Cache | None) -> Tensor:
+        """The layer's output [B, T, D]; `mask` is the self-attention's, None where all see all."""
+        key, value = self.self_attn.keys_values(x)
+        if cache is not None:
+            key, value = cache.append(layer, key, value)
+        x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, key, value, mask)))
+        key, value = memory.keys_values[layer]
+        x = self.encoder_attn_layer_norm(x + self.dropout(self.encoder_attn(x, key, value, memory.mask)))
+        return self.final_layer_norm(x + self.dropout(self.fc2(self.activation(self.fc1(x)))))  # type: ignore[no-any-return]
+
+
+class Encoder(nn.Module):
+    def __init__(self, config: MarianConfig, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config, dropout) for _ in range(config.encoder_layers))
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x  # [B, S, D]
+
+
+class Decoder(nn.Module):
+    def __init__(self, config: MarianConfig, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config, dropout) for _ in range(config.decoder_layers))
+
+    def forward(self, x: Tensor, memory: Memory, *, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        """Hidden states [B, T, D] of the positions in `x` alone, whatever the cache holds before them."""
+        for index, layer in enumerate(self.layers):
+            x = layer(x, index, memory, mask, cache)
+        if cache is not None:
+            cache.length += x.shape[1]
+        return x
+
+
+class Backbone(nn.Module):
+    """The module that Marian's files call `model`."""
+
+    def __init__(self, config: MarianConfig, dropout: float) -> None:
+        super().__init__()
+        self.shared = nn.Embedding(config.vocab_size, config.d_model, padding_idx=config.pad_token_id)
+        self.encoder = Encoder(config, dropout)
+        self.decoder = Decoder(config, dropout)
+
+
+class Marian(nn.Module):
+    """The whole model: `encode` once, then `decode` as often as the strategy likes."""
+
+    final_logits_bias: Tensor
+    positions: Tensor
+
+    def __init__(self, config: MarianConfig, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.config = config
+        self.model = Backbone(config, dropout)
+        self.dropout = Dropout(dropout)
+        self.register_buffer("final_logits_bias", torch.zeros(1, config.vocab_size))
+        table = sinusoids(torch.arange(config.max_position_embeddings), config.d_model)
+        self.register_buffer("positions", table, persistent=False)
+        self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+
+    def embed(self, token_ids: Tensor, first_position: int = 0) -> Tensor:
+        """Scaled embeddings plus positions: [B, T] -> [B, T, D]."""
+        end = first_position + token_ids.shape[1]
+        return self.dropout(self.model.shared(token_ids) * self.scale + self.positions[first_position:end])  # type: ignore[no-any-return]
+
+    def encode(self, source_ids: Tensor) -> Memory:
+        """The memory of a padded batch of sources [B, S]; the one encoder call of a generation."""
+        real = source_ids != self.config.pad_token_id
+        mask = None if bool(real.all()) else real[:, None, None, :]
+        states = self.model.encoder(self.embed(source_ids), mask)
+        layers = [layer.encoder_attn for layer in self.model.decoder.layers]
+        return Memory(states, [layer.keys_values(states) for layer in layers], mask)  # type: ignore[operator, union-attr]
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return F.linear(hidden, self.model.shared.weight, self.final_logits_bias[0])  # [B, T, V]
+
+    def forward(self, source_ids: Tensor, decoder_ids: Tensor) -> Tensor:
+        """Teacher-forced causal logits: [B, S], [B, T] -> [B, T, V]."""
+        x = self.embed(decoder_ids)
+        return self.logits(self.model.decoder(x, self.encode(source_ids), mask=causal_mask(x)))
+
+
+def causal_mask(x: Tensor) -> Tensor:
+    """True where position t may see position u <= t: [T, T]."""
+    return torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
+
+
+def sinusoids(positions: Tensor, d_model: int) -> Tensor:
+    """Marian's position table: all sines, then all cosines; positions may be fractional: [T] -> [T, D]."""
+    rates = 10000.0 ** (-2.0 * torch.arange(d_model // 2, dtype=torch.float64) / d_model)
+    angles = positions.double()[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=1).float()

@@ -1,0 +1,58 @@
+"""Text to token ids and back, by the tokenizer that lies beside a model's weights."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from transformers import MarianTokenizer
+
+
+class Codec(Protocol):
+    """What a suite needs of a tokenizer."""
+
+    max_source_tokens: int
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Source ids with EOS, as the model expects them."""
+        ...
+
+    def encode_target(self, text: str) -> tuple[int, ...]:
+        """Target ids without EOS."""
+        ...
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """The text of target ids, special tokens left out."""
+        ...
+
+
+class MarianCodec:
+    """A `transformers.MarianTokenizer`, its special tokens never parsed out of a user's text."""
+
+    def __init__(self, tokenizer: "MarianTokenizer", max_source_tokens: int) -> None:
+        self.tokenizer = tokenizer
+        self.max_source_tokens = max_source_tokens
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        return (*self._ids(text), self.tokenizer.eos_token_id)
+
+    def encode_target(self, text: str) -> tuple[int, ...]:
+        self.tokenizer._switch_to_target_mode()
+        try:
+            return self._ids(text)
+        finally:
+            self.tokenizer._switch_to_input_mode()
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        return str(self.tokenizer.decode(list(token_ids), skip_special_tokens=True))
+
+    def _ids(self, text: str) -> tuple[int, ...]:
+        # Straight to the pieces: text that spells "</s>" is text, and must not end a source.
+        pieces = self.tokenizer._tokenize(text)
+        return tuple(self.tokenizer.convert_tokens_to_ids(pieces))
+
+
+def load_codec(folder: str | Path, max_source_tokens: int) -> MarianCodec:
+    from transformers import MarianTokenizer
+
+    return MarianCodec(MarianTokenizer.from_pretrained(str(folder)), max_source_tokens)

@@ -1,0 +1,57 @@
+"""One-shot decoding with CTC: one decoder pass over a canvas longer than the answer, then merge and drop blanks.
+
+Libovický & Helcl 2018, https://arxiv.org/abs/1811.04719; greedy collapse as in Graves et al. 2006.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from generators.base import Capability, FinishReason, Generation, Phase, Request, Stopwatch, require
+from generators.models.heads import CtcMarian
+from generators.models.inputs import forbidden, source_tensor
+from generators.models.text import Codec
+from generators.stopping import answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CtcConfig:
+    """Nothing to choose: the canvas is part of the model."""
+
+
+class Ctc:
+    """See the module's docstring. The length emerges, so it cannot be set."""
+
+    capabilities = frozenset(
+        {Capability.NATURAL_LENGTH, Capability.STOP_STRINGS, Capability.BATCH, Capability.COUNTS, Capability.COMMIT_ORDER}
+    )
+
+    def __init__(self, model: CtcMarian, codec: Codec, config: CtcConfig = CtcConfig()) -> None:
+        self.model, self.codec, self.config = model, codec, config
+
+    @torch.inference_mode()
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        require(self.capabilities, request)
+        model = self.model
+        stopwatch.start()
+        sources = source_tensor(request.prompts, model)
+        memory = model.encode(sources)
+        stopwatch.lap(Phase.ENCODE, calls=1, positions=sources.numel())
+
+        logits = model.read(memory).index_fill_(2, forbidden(model, request.length), float("-inf"))
+        frames = logits.argmax(-1).tolist()
+        stopwatch.lap(Phase.DECODE, calls=1, positions=logits.shape[0] * logits.shape[1])
+
+        canvas = tuple(len(prompt.prefix_ids) * model.upsampling for prompt in request.prompts)
+        rows = [collapse(row[:slots], model.blank_token_id) for row, slots in zip(frames, canvas, strict=True)]
+        return answer(
+            rows, request, stopwatch, eos_token_id=model.config.eos_token_id, decode=self.codec.decode,
+            canvas=canvas, own_end=FinishReason.EOS,
+        )  # fmt: skip
+
+
+def collapse(frames: Sequence[int], blank_token_id: int) -> list[int]:
+    """The tokens that an alignment stands for: equal neighbours merged first, blanks dropped second."""
+    merged = [token for place, token in enumerate(frames) if place == 0 or token != frames[place - 1]]
+    return [token for token in merged if token != blank_token_id]

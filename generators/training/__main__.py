@@ -1,0 +1,36 @@
+"""`python -m generators.training MODEL`: train one of the recipes, or go on where it was stopped."""
+
+import argparse
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    from generators.training.pipeline import run
+
+    try:
+        run(options.model, Path(options.corpus), Path(options.checkpoints), options.threads, options.device)
+    except (ValueError, FileNotFoundError) as error:
+        print(f"train: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("train: interrupted; the same command goes on from the last evaluation", file=sys.stderr)
+        return 130
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog="python -m generators.training", description=__doc__)
+    result.add_argument("model", help="a recipe: ar, ar_student, ar_shallow, ctc, cmlm, …")
+    result.add_argument("--corpus", default=str(HERE / "corpora" / "bible-kjv-web"), help="folder with train.tsv[.gz] and valid.tsv[.gz]")
+    result.add_argument("--checkpoints", default="checkpoints", help="folder for what a resume needs (default: checkpoints)")
+    result.add_argument("--threads", type=int, default=2)
+    result.add_argument("--device", default="cpu")
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""What each model is trained to do: (model, batch, random generator) -> a scalar loss, in nats a predicted token."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from generators.models.heads import CmlmMarian, CtcMarian
+from generators.models.marian import Marian, Memory
+from generators.training.data import Batch
+
+LABEL_SMOOTHING = 0.1
+IGNORED = -100
+
+Loss = Callable[[Marian, Batch, torch.Generator], Tensor]
+
+
+def ar_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
+    """Cross-entropy of each token given the true ones before it."""
+    start = torch.full_like(batch.target_ids[:, :1], model.config.decoder_start_token_id)
+    decoder_ids = torch.cat([start, batch.target_ids[:, :-1]], dim=1)
+    return smoothed(model(batch.source_ids, decoder_ids), without_padding(batch, model))
+
+
+def ctc_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
+    """Minus log of the summed probability of all alignments that collapse to the target, a target token.
+
+    Graves et al. 2006. A target that cannot fit its canvas has no alignment and adds nothing.
+    """
+    assert_type(model, CtcMarian)
+    memory = model.encode(batch.source_ids)
+    log_probs = F.log_softmax(model.read(memory).float(), dim=-1)
+    canvas_lengths = (batch.source_ids != model.config.pad_token_id).sum(1) * model.upsampling
+    loss = F.ctc_loss(
+        log_probs.transpose(0, 1), batch.target_ids, canvas_lengths, batch.target_lengths,
+        blank=model.blank_token_id, reduction="sum", zero_infinity=True,
+    )  # fmt: skip
+    return loss / batch.target_lengths.sum()
+
+
+def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
+    """Cross-entropy of masked tokens given the others, a uniform number of them masked, plus the length's.
+
+    Ghazvininejad et al. 2019, section 3.
+    """
+    assert_type(model, CmlmMarian)
+    targets = batch.target_ids[:, :-1].masked_fill(batch.target_ids[:, :-1] == model.config.eos_token_id, model.config.pad_token_id)
+    real = targets != model.config.pad_token_id
+    masked = choose_masks(real, batch.target_lengths, random)
+    memory = model.encode(batch.source_ids)
+    logits = model.fill(targets.masked_fill(masked, model.mask_token_id), memory, real[:, None, None, :])
+    return smoothed(logits[masked], targets[masked]) + 0.1 * length_loss(model, memory, batch.target_lengths)
+
+
+def choose_masks(real: Tensor, lengths: Tensor, random: torch.Generator) -> Tensor:
+    """True at the masked positions: n of each row's tokens, n uniform in 1…length: [B, T]."""
+    n_masked = (torch.rand(lengths.shape, generator=random) * lengths).long() + 1
+    noise = torch.rand(real.shape, generator=random).masked_fill(~real, 2.0)
+    return (noise.argsort(1).argsort(1) < n_masked[:, None]) & real
+
+
+def length_loss(model: CmlmMarian, memory: Memory, lengths: Tensor) -> Tensor:
+    """Minus log likelihood of the target's length under a Laplace distribution, a row."""
+    location, scale = model.length(memory)
+    return ((location - lengths).abs() / scale + scale.log()).mean()
+
+
+def without_padding(batch: Batch, model: Marian) -> Tensor:
+    return batch.target_ids.masked_fill(batch.target_ids == model.config.pad_token_id, IGNORED)
+
+
+def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits.float().flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=LABEL_SMOOTHING)
+
+
+def assert_type(model: Marian, wanted: type[Marian]) -> None:
+    if not isinstance(model, wanted):
+        raise TypeError(f"this loss wants a {wanted.__name__}, got a {type(model).__name__}")

@@ -1,0 +1,82 @@
+"""From a corpus to a trained model: vocabulary, teacher, distilled text, student; each step once, kept in a folder."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from generators.models.files import build_model
+from generators.models.marian import Marian
+from generators.models.text import Codec, load_codec
+from generators.training.data import Example, Pair, encode_pairs, join_passages, read_pairs, split_file
+from generators.training.evaluate import strategy_for, valid_bleu
+from generators.training.loop import Progress, State, initialise, train
+from generators.training.losses import ar_loss, cmlm_loss, ctc_loss
+from generators.training.recipes import RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
+from generators.training.vocabulary import train_vocabulary
+
+LOSSES = {None: ar_loss, "ctc": ctc_loss, "cmlm": cmlm_loss}
+VALID_VERSES, VALID_PASSAGES = 250, 30
+
+
+def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -> Progress:
+    """Train recipe `name` on `corpus`, its teacher and distilled text first where they are missing."""
+    if name not in RECIPES:
+        raise ValueError(f"unknown model {name!r}; choose from: {', '.join(RECIPES)}")
+    torch.set_num_threads(threads)
+    recipe, folder = RECIPES[name], checkpoints / corpus.name
+    pairs = read_pairs(split_file(corpus, "train"))
+    codec = vocabulary(pairs, folder)
+    parent = parent_state(recipe, folder)
+    examples = training_examples(recipe, pairs, codec, folder, device)
+    model = build_model(model_values(recipe, VOCAB_SIZE), Schedule().dropout)
+    initialise(model, Schedule().seed, parent)
+    valid = valid_pairs(read_pairs(split_file(corpus, "valid")), codec)
+    return train(model.to(device), examples, LOSSES[recipe.head], scorer(codec, valid), Schedule(), folder / name, speaker(name))
+
+
+def vocabulary(pairs: list[Pair], folder: Path) -> Codec:
+    """The shared sub-word vocabulary of a corpus, trained on both sides of its training text."""
+    target = folder / "vocabulary"
+    if not (target / "tokenizer_config.json").is_file():  # written last
+        train_vocabulary((text for pair in pairs for text in (pair.source, pair.target)), VOCAB_SIZE, target)
+    return load_codec(target, 512)
+
+
+def parent_state(recipe: Recipe, folder: Path) -> State | None:
+    if recipe.parent is None:
+        return None
+    best = folder / recipe.parent / "best.pt"
+    if not best.is_file():
+        raise FileNotFoundError(f"this model starts from {recipe.parent!r}, and {best} is missing: train {recipe.parent!r} first")
+    state: State = torch.load(best, weights_only=True)
+    return state
+
+
+def training_examples(recipe: Recipe, pairs: list[Pair], codec: Codec, folder: Path, device: str) -> list[Example]:
+    """Every line, and passages that join consecutive ones; their targets replaced by the teacher's where distilled."""
+    texts = [*pairs, *join_passages(pairs, codec, Schedule().seed)]
+    if recipe.distilled:
+        from generators.training.distil import distilled
+
+        texts = distilled(texts, codec, folder, device)
+    return encode_pairs(texts, codec)
+
+
+def valid_pairs(pairs: list[Pair], codec: Codec) -> list[Pair]:
+    """An even spread of valid lines and passages, by which models are selected."""
+    passages = join_passages(pairs, codec, Schedule().seed)
+    return [*spread(pairs, VALID_VERSES), *spread(passages, VALID_PASSAGES)]
+
+
+def spread(pairs: list[Pair], wanted: int) -> list[Pair]:
+    return pairs[:: max(1, len(pairs) // wanted)][:wanted]
+
+
+def scorer(codec: Codec, valid: list[Pair]) -> Callable[[Marian], float]:
+    return lambda model: valid_bleu(strategy_for(model, codec), codec, valid)
+
+
+def speaker(name: str) -> Callable[[str], None]:
+    return lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True)
