@@ -56,9 +56,9 @@ suite: $(STAMP) ## one suite: SUITE=latency; `make suite` alone lists them
 report: $(STAMP) ## the HTML report of a run: RUN=runs/latency (default: the latest)
 	@$(BIN)/python -m reports html "$${RUN:-runs/latest}"
 
-train: $(STAMP) ## train a model: MODEL=ar [CORPUS=folder]
+train: $(STAMP) ## train a model: MODEL=ar [CORPUS=folder] [DEVICE=cuda]
 	@[ -n "$$MODEL" ] || { echo "say which model to train: make train MODEL=ar" >&2; exit 2; }
-	@$(BIN)/python -m generators.training $${CORPUS:+"--corpus=$$CORPUS"} "$$MODEL"
+	@$(BIN)/python -m generators.training $${CORPUS:+"--corpus=$$CORPUS"} $${DEVICE:+"--device=$$DEVICE"} "$$MODEL"
 
 microbench: $(STAMP) ## time a decode step and a parallel pass with pytest-benchmark
 	@$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-only
