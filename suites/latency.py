@@ -51,7 +51,7 @@ def _round(setup: Setup, task: Task, entrants: Sequence[Entrant], pools: dict[in
             tuple(
                 _trial(setup, task, entrant, length, size, pools[length], repeat)
                 for length, size in setup.shuffled(shapes, "shapes", repeat)
-                if entrant.label.split(":")[0] != "ar_uncached" or length <= LONGEST_UNCACHED
+                if setup.chosen or entrant.label != "ar_uncached" or length <= LONGEST_UNCACHED
             ),
         )
         for entrant in order

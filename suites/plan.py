@@ -98,6 +98,7 @@ class Plan:
 
     settings: dict[str, Any]
     rounds: tuple[Round, ...]
+    minimum: int  # rounds that no budget cuts: the first of each part
 
     @property
     def trials(self) -> list[Trial]:
@@ -120,6 +121,12 @@ class Plan:
             "rounds": [[trial.key for block in blocks for trial in block.trials] for blocks in self.rounds],
             "cells": [{**asdict(cell), "planned": n} for cell, n in planned.items()],
         }
+
+
+def make_plan(settings: dict[str, Any], parts: Sequence[Sequence[Round]]) -> Plan:
+    """The plan whose rounds are those of all `parts`, interleaved."""
+    parts = [part for part in parts if part]
+    return Plan(settings=settings, rounds=interleave(*parts), minimum=len(parts))
 
 
 def interleave(*parts: Sequence[Round]) -> tuple[Round, ...]:

@@ -42,19 +42,31 @@ class RunFolder:
             os.close(descriptor)
 
 
+def check_free(path: Path, force: bool) -> None:
+    """Refuse a path that no new run can have; to be asked before anything slow is done."""
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise Refusal(f"{path} is not a folder; choose another --out")
+    if not path.is_dir() or not any(path.iterdir()):
+        return
+    if not (path / RUN_FILE).is_file():
+        raise Refusal(f"{path} holds other files than a run's; choose another --out")
+    if not force:
+        raise Refusal(f"{path} already holds a run; give --resume to go on with it, --force to replace it, or --out")
+
+
 def create(path: Path, info: RunInfo, *, force: bool = False) -> RunFolder:
     """A new run's folder at `path`, which appears with its run.json in it or not at all.
 
     Refuses a path that holds anything, unless `force` is given and what it holds is a run nobody writes to.
     """
-    _check_free(path, force)
+    check_free(path, force)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     except OSError as failure:
         raise Refusal(f"cannot create {path}: {failure.strerror}") from None
     fresh.chmod(0o755)
-    lock = _locked(fresh)
+    lock = lock_folder(fresh)
     try:
         _replace(fresh / RUN_FILE, [info])
         _move_in(fresh, path, force)
@@ -64,9 +76,18 @@ def create(path: Path, info: RunInfo, *, force: bool = False) -> RunFolder:
     return _opened(path, lock)
 
 
-def resume(path: Path) -> int:
-    """The lock on an existing run, to be taken before it is read. Refuses when another process holds it."""
-    return _locked(path)
+def lock_folder(path: Path) -> int:
+    """The lock on an existing folder, to be taken before it is read. Refuses when another process holds it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as failure:
+        raise Refusal(f"cannot open {path}: {failure.strerror}") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise Refusal(f"another process is writing to {path}") from None
+    return descriptor
 
 
 def reopen(path: Path, lock: int, records: Sequence[Record], samples: Sequence[Sample]) -> RunFolder:
@@ -87,41 +108,17 @@ def point_latest(path: Path) -> None:
         fresh.replace(link)
 
 
-def _check_free(path: Path, force: bool) -> None:
-    if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise Refusal(f"{path} is not a folder; choose another --out")
-    if not path.is_dir() or not any(path.iterdir()):
-        return
-    if not (path / RUN_FILE).is_file():
-        raise Refusal(f"{path} holds other files than a run's; choose another --out")
-    if not force:
-        raise Refusal(f"{path} already holds a run; give --resume to go on with it, --force to replace it, or --out")
-
-
 def _move_in(fresh: Path, path: Path, force: bool) -> None:
     old = fresh.with_name(fresh.name + ".old")
     try:
         if force and path.is_dir():
-            old_lock = _locked(path)
+            old_lock = lock_folder(path)
             path.rename(old)
             os.close(old_lock)
         fresh.rename(path)
     except OSError as failure:
         raise Refusal(f"cannot create {path}: {failure.strerror}") from None
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _locked(path: Path) -> int:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as failure:
-        raise Refusal(f"cannot open {path}: {failure.strerror}") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise Refusal(f"another process is writing to {path}") from None
-    return descriptor
 
 
 def _opened(path: Path, lock: int) -> RunFolder:

@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns, process_time_ns
 from types import FrameType
+from typing import TypeVar
 
 from generators.base import Exact, Generation, Generator, Request, Stopwatch, Unsupported
 from suites.records import Status
+
+T = TypeVar("T")
 
 MAX_WARMUPS = 10
 AGREEING = 3  # this many successive calls …
@@ -73,7 +76,7 @@ def timed_call(generator: Generator, request: Request, synchronize: Callable[[],
     return Timing(generation, (ended_ns - began_ns) * 1e-9, cpu_ns * 1e-9)
 
 
-def attempt(call: Callable[[], Timing], timeout_s: float = TIMEOUT_S) -> Timing | Failure:
+def attempt(call: Callable[[], T], timeout_s: float = TIMEOUT_S) -> T | Failure:
     """What `call` returns, or the failure it ended in."""
     try:
         with time_limit(timeout_s):

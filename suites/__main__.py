@@ -1,0 +1,155 @@
+"""`python -m suites run|list|validate|overhead`: the only place of the suites that prints results."""
+
+import json
+import shlex
+import signal
+import sys
+import time
+import traceback
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from suites.arguments import make_parser, settings_of
+from suites.records import BadRun, IncompatibleRun, read_run
+from suites.refusal import Refusal
+
+if TYPE_CHECKING:
+    from suites.contestants import Registry
+    from suites.prepare import Prepared
+    from suites.race import Outcome
+
+INCOMPATIBLE, OUR_BUG, INTERRUPTED = 4, 70, 130
+
+
+def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = None) -> int:
+    """The exit code: 0 fine, 2 bad input, 4 a run that does not fit or is not whole, 70 our bug, 130 interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = make_parser().parse_args(given)
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        if options.command == "run":
+            return _run(options, given, registry)
+        return {"list": _list, "validate": _validate, "overhead": _overhead}[options.command](options)
+    except Refusal as refusal:
+        print(f"suites: {refusal}", file=sys.stderr)
+        return refusal.exit_code
+    except KeyboardInterrupt:
+        print("suites: interrupted; everything measured so far is kept, --resume goes on", file=sys.stderr)
+        return INTERRUPTED
+    except Exception:  # noqa: BLE001 - the outermost boundary: a bug of ours has an exit code of its own
+        traceback.print_exc()
+        return OUR_BUG
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _run(options: Namespace, given: Sequence[str], registry: "Registry | None") -> int:
+    began_s = time.monotonic()
+    settings = settings_of(options)
+    if registry is None:
+        registry = _real_registry(settings.threads)
+    from suites import race, store
+    from suites.prepare import prepare
+    from suites.progress import progress_on
+
+    path = options.out or Path("runs") / settings.suite
+    goes_on = options.resume and race.holds_run(path)
+    if not options.dry_run and not goes_on:
+        store.check_free(path, options.force)
+    progress = progress_on(sys.stderr)
+    ready = prepare(settings, registry, progress.say)
+    if options.dry_run:
+        return _dry_run(ready, began_s, as_json=options.json)
+    if options.resume and not goes_on:
+        progress.say(f"there is no run in {path} to go on with: a new one begins")
+    start = race.start_of(ready, shlex.join(["python", "-m", "suites", *given]))
+    outcome = race.race(ready, path, start, progress, began_s, resume=options.resume, force=options.force)
+    return _tell(outcome, as_json=options.json)
+
+
+def _real_registry(threads: int) -> "Registry":
+    from suites import environment
+
+    environment.limit_threads(threads)
+    from generators import registry
+
+    return registry
+
+
+def _dry_run(ready: "Prepared", began_s: float, *, as_json: bool) -> int:
+    from suites.estimate import estimate, table
+
+    found = estimate(ready, began_s)
+    rows = [row.to_json() for row in found.rows]
+    whole = {"seconds": found.seconds, "rounds": found.rounds, "rounds_in_budget": found.rounds_in_budget}
+    print(_json({"suite": ready.settings.suite, **whole, "cells": rows}) if as_json else table(found))
+    return 0
+
+
+def _tell(outcome: "Outcome", *, as_json: bool) -> int:
+    """Say what became of the run. A run in which nothing could be measured is no success."""
+    done = ", ".join(f"{n} {status}" for status, n in outcome.statuses.items())
+    reduced = f"; reduced: {outcome.reduced}" if outcome.reduced else ""
+    print(f"{outcome.folder}: {outcome.planned} trials, {done}{reduced}", file=sys.stderr)
+    if as_json:
+        print(_json({**asdict(outcome), "folder": str(outcome.folder)}))
+    if not outcome.statuses.get("ok"):
+        raise Refusal(f"no trial succeeded; the reasons stand in {outcome.folder}")
+    return 0
+
+
+def _list(options: Namespace) -> int:
+    from suites.registry import SUITES
+    from suites.tasks import SHIPPED_TASKS
+
+    if options.json:
+        suites = {name: {"summary": s.summary, "contestants": s.contestants} for name, s in SUITES.items()}
+        print(_json({"suites": suites, "tasks": list(SHIPPED_TASKS)}))
+        return 0
+    for name, suite in SUITES.items():
+        print(f"{name:11} {suite.summary}\n{'':11} {', '.join(suite.contestants)}")
+    print(f"tasks: {', '.join(SHIPPED_TASKS)}, or the path of a TSV file")
+    return 0
+
+
+def _validate(options: Namespace) -> int:
+    from suites.validate import coverage, problems
+
+    try:
+        run = read_run(options.run)
+    except BadRun as wrong:
+        raise Refusal(str(wrong), INCOMPATIBLE if isinstance(wrong, IncompatibleRun) else 2) from None
+    found, cells = problems(run), coverage(run)
+    if options.json:
+        print(_json({"run": str(options.run), "problems": found, "cells": [asdict(cell) for cell in cells]}))
+    else:
+        ok = sum(cell.ok for cell in cells)
+        print(f"{options.run}: {len(run.records)} of {run.info.expected} planned trials recorded, {ok} of them ok")
+    if found:
+        raise Refusal(f"{options.run} is not whole: {'; '.join(found)}", INCOMPATIBLE)
+    return 0
+
+
+def _overhead(options: Namespace) -> int:
+    from suites.overhead import overhead
+
+    found = overhead()
+    text = f"in a sample {found.in_sample_us:.1f} us, a whole trial {found.whole_trial_us:.1f} us"
+    print(_json(asdict(found)) if options.json else f"median of {found.trials} trials of nothing: {text}")
+    return 0
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
