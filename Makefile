@@ -71,7 +71,7 @@ open: ## show the newest report in a browser
 	echo "nothing here opens a browser; open that file yourself" >&2
 
 clean: ## remove .venv and caches; runs and checkpoints stay
-	rm -rf $(VENV) *.egg-info .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -rf $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 	find generators metrics suites reports tests -name __pycache__ -prune -exec rm -rf {} +
 
 doctor: ## what this machine has, and what it lacks
