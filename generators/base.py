@@ -78,7 +78,6 @@ class Request:
     length: Length
     stop_strings: tuple[str, ...] = ()  # text, matched across token borders; the match itself is not kept
     sampling: Sampling = GREEDY
-    trace: bool = False  # keep a Frame a step; never on in a timed trial
 
     def __post_init__(self) -> None:
         if not self.prompts:
@@ -110,20 +109,6 @@ class Step:
     accepted: int = 0
 
 
-class Slot(enum.StrEnum):
-    MASKED = "masked"
-    TENTATIVE = "tentative"
-    FINAL = "final"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Row 0 as it stood after a step: (uid, token id, state) a slot. A uid survives insertions and deletions."""
-
-    step: int
-    slots: tuple[tuple[int, int, Slot], ...]
-
-
 class FinishReason(enum.StrEnum):
     EOS = "eos"
     STOP_STRING = "stop_string"
@@ -140,9 +125,6 @@ class Generation:
     finish_reasons: tuple[FinishReason, ...]
     steps: tuple[Step, ...]
     canvas_positions: tuple[int, ...] | None = None  # fixed-canvas strategies: the canvas's length
-    committed_at: tuple[tuple[int, ...], ...] | None = None  # step after which each kept token never changes
-    confidences: tuple[tuple[float, ...], ...] | None = None
-    trace: tuple[Frame, ...] | None = None
 
 
 class Capability(enum.StrEnum):
@@ -152,8 +134,6 @@ class Capability(enum.StrEnum):
     STOP_STRINGS = "stop_strings"
     BATCH = "batch"
     COUNTS = "counts"  # calls and positions of its steps are its own and checked by hooks
-    COMMIT_ORDER = "commit_order"
-    TRACE = "trace"
 
 
 class Unsupported(Exception):
@@ -179,8 +159,6 @@ def require(capabilities: frozenset[Capability], request: Request) -> None:
         wanted.add(Capability.STOP_STRINGS)
     if not request.sampling.greedy:
         wanted.add(Capability.SAMPLING)
-    if request.trace:
-        wanted.add(Capability.TRACE)
     if missing := sorted(wanted - capabilities):
         raise Unsupported(f"this strategy cannot do: {', '.join(missing)}")
 

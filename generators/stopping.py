@@ -12,24 +12,35 @@ def limit(length: Length) -> int:
     return length.n if isinstance(length, Exact) else length.max_new_tokens
 
 
-def finish(
-    token_ids: Sequence[int], *, eos_token_id: int, max_new_tokens: int, stop_strings: Sequence[str] = (), decode: Decode | None = None
-) -> tuple[TokenRow, FinishReason | None]:
+def answer(
+    rows: Sequence[Sequence[int]], request: Request, stopwatch: Stopwatch, eos_token_id: int, decode: Decode,
+    *, canvas: tuple[int, ...] | None = None, own_end: FinishReason = FinishReason.LENGTH,
+) -> Generation:  # fmt: skip
+    """The generation whose emitted ids are `rows`; `own_end` is why a row ended that nothing here stopped."""
+    ends = [finish(row, request, eos_token_id, decode) for row in rows]
+    return Generation(
+        token_ids=tuple(kept for kept, _ in ends),
+        tokens_raw=tuple(map(len, rows)),
+        finish_reasons=tuple(reason or own_end for _, reason in ends),
+        steps=tuple(stopwatch.steps),
+        canvas_positions=canvas,
+    )
+
+
+def finish(token_ids: Sequence[int], request: Request, eos_token_id: int, decode: Decode) -> tuple[TokenRow, FinishReason | None]:
     """The kept tokens of a row and its finish reason, None while it may go on.
 
-    A stop string is looked for in the decoded text, so it matches across token borders; kept are the tokens whose text
-    ends before it. `decode` is needed only with stop strings.
+    EOS right behind the last token that may be kept still counts as EOS. A stop string is looked for in the decoded
+    text, so it matches across token borders; kept are the tokens whose text ends before it.
     """
-    kept, reason = tuple(token_ids[:max_new_tokens]), None
-    if eos_token_id in kept:
-        kept, reason = kept[: kept.index(eos_token_id)], FinishReason.EOS
-    elif len(kept) == max_new_tokens:
-        reason = FinishReason.LENGTH
-    if stop_strings and decode is not None:
-        stopped = before_stop(kept, stop_strings, decode)
-        if stopped is not None:
-            return stopped, FinishReason.STOP_STRING
-    return kept, reason
+    max_new_tokens = limit(request.length)
+    row, reason = tuple(token_ids), None
+    if eos_token_id in row[: max_new_tokens + 1]:
+        row, reason = row[: row.index(eos_token_id)], FinishReason.EOS
+    elif len(row) >= max_new_tokens:
+        row, reason = row[:max_new_tokens], FinishReason.LENGTH
+    stopped = before_stop(row, request.stop_strings, decode) if request.stop_strings else None
+    return (row, reason) if stopped is None else (stopped, FinishReason.STOP_STRING)
 
 
 def before_stop(token_ids: TokenRow, stop_strings: Sequence[str], decode: Decode) -> TokenRow | None:
@@ -42,27 +53,3 @@ def before_stop(token_ids: TokenRow, stop_strings: Sequence[str], decode: Decode
     while n_kept and len(decode(token_ids[:n_kept])) > min(found):
         n_kept -= 1
     return token_ids[:n_kept]
-
-
-def answer(
-    rows: Sequence[Sequence[int]],
-    request: Request,
-    stopwatch: Stopwatch,
-    *,
-    eos_token_id: int,
-    decode: Decode,
-    canvas: tuple[int, ...] | None = None,
-    own_end: FinishReason = FinishReason.LENGTH,
-) -> Generation:
-    """The generation whose emitted ids are `rows`; `own_end` is why a row ended that neither EOS nor a limit stopped."""
-    ends = [
-        finish(row, eos_token_id=eos_token_id, max_new_tokens=limit(request.length), stop_strings=request.stop_strings, decode=decode)
-        for row in rows
-    ]
-    return Generation(
-        token_ids=tuple(kept for kept, _ in ends),
-        tokens_raw=tuple(map(len, rows)),
-        finish_reasons=tuple(reason or own_end for _, reason in ends),
-        steps=tuple(stopwatch.steps),
-        canvas_positions=canvas,
-    )

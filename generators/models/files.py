@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from generators.models.heads import CmlmMarian, CtcMarian
 from generators.models.marian import ACTIVATIONS, Marian, MarianConfig
+from generators.models.text import Codec, load_codec
 
 WEIGHTS = "model.safetensors"
 SHARED_KEYS = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
@@ -54,3 +55,8 @@ def save_model(model_state: dict[str, torch.Tensor], values: dict[str, Any], fol
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     save_file({k: v.half().contiguous() for k, v in model_state.items()}, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def codec_of(folder: Path) -> Codec:
+    """The tokenizer beside the weights."""
+    return load_codec(folder, int(read_config(folder)["max_position_embeddings"]))

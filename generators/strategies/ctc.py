@@ -23,9 +23,8 @@ class CtcConfig:
 class Ctc:
     """See the module's docstring. The length emerges, so it cannot be set."""
 
-    capabilities = frozenset(
-        {Capability.NATURAL_LENGTH, Capability.STOP_STRINGS, Capability.BATCH, Capability.COUNTS, Capability.COMMIT_ORDER}
-    )
+    config_type = CtcConfig
+    capabilities = frozenset(Capability) - {Capability.EXACT_LENGTH, Capability.SAMPLING}
 
     def __init__(self, model: CtcMarian, codec: Codec, config: CtcConfig = CtcConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
@@ -45,10 +44,7 @@ class Ctc:
 
         canvas = tuple(len(prompt.prefix_ids) * model.upsampling for prompt in request.prompts)
         rows = [collapse(row[:slots], model.blank_token_id) for row, slots in zip(frames, canvas, strict=True)]
-        return answer(
-            rows, request, stopwatch, eos_token_id=model.config.eos_token_id, decode=self.codec.decode,
-            canvas=canvas, own_end=FinishReason.EOS,
-        )  # fmt: skip
+        return answer(rows, request, stopwatch, model.config.eos_token_id, self.codec.decode, canvas=canvas, own_end=FinishReason.EOS)
 
 
 def collapse(frames: Sequence[int], blank_token_id: int) -> list[int]:

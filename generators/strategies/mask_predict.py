@@ -30,6 +30,7 @@ class MaskPredictConfig:
 class MaskPredict:
     """See the module's docstring."""
 
+    config_type = MaskPredictConfig
     capabilities = frozenset(Capability) - {Capability.SAMPLING}
 
     def __init__(self, model: CmlmMarian, codec: Codec, config: MaskPredictConfig = MaskPredictConfig()) -> None:
@@ -69,10 +70,7 @@ class MaskPredict:
         chosen = means.view(-1, beam).argmax(1) + torch.arange(len(sources), device=flat.device) * beam
         rows = [row[:n] for row, n in zip(token_ids[chosen].tolist(), flat[chosen].tolist(), strict=True)]
         canvas = (int(real.shape[1]),) * len(rows)
-        return answer(
-            rows, request, stopwatch, eos_token_id=model.config.eos_token_id, decode=self.codec.decode,
-            canvas=canvas, own_end=FinishReason.EOS,
-        )  # fmt: skip
+        return answer(rows, request, stopwatch, model.config.eos_token_id, self.codec.decode, canvas=canvas, own_end=FinishReason.EOS)
 
     def choose_lengths(self, memory: Memory, request: Request) -> Tensor:
         """Lengths to try [B, K]: the one asked for, or the K whole numbers nearest to the predicted one."""

@@ -71,7 +71,7 @@ def without_padding(batch: Batch, model: Marian) -> Tensor:
 
 
 def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(logits.float().flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=LABEL_SMOOTHING)
+    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=LABEL_SMOOTHING)
 
 
 def assert_type(model: Marian, wanted: type[Marian]) -> None:

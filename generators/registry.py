@@ -1,0 +1,180 @@
+"""Every strategy by name, and how a person names an entry in the race: `STRATEGY[:knob=value]*`.
+
+`mask_predict:n_iterations=10:weights=cmlm` is the strategy `mask_predict` with two knobs set. `weights` is a knob of all:
+a shipped model's name, a folder, or a name on the model hub. Nothing here imports torch before something is built.
+"""
+
+import dataclasses
+import hashlib
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from generators.base import Generator
+from generators.models.text import Codec
+
+Cache = Literal["none", "exact", "approximate"]
+SHIPPED = Path(__file__).parent / "weights"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where and how a strategy runs."""
+
+    device: str = "cpu"
+    dtype: str = "float32"
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    summary: str
+    paper: str
+    implementation: str  # "module:class", imported when built
+    weights: str  # the shipped model it runs on unless told otherwise
+    cache: Cache = "none"
+
+
+STRATEGIES = {
+    "ar": Strategy(
+        summary="token by token, with a key-value cache; greedy, sampled or beam",
+        paper="https://arxiv.org/abs/1409.3215",
+        implementation="generators.strategies.ar:Autoregressive",
+        weights="ar_student",
+        cache="exact",
+    ),
+    "ar_uncached": Strategy(
+        summary="token by token, every position computed again at every step",
+        paper="https://arxiv.org/abs/1409.3215",
+        implementation="generators.strategies.ar_uncached:UncachedAutoregressive",
+        weights="ar_student",
+    ),
+    "ctc": Strategy(
+        summary="one-shot: one pass over a canvas twice the source, then merge and drop blanks",
+        paper="https://arxiv.org/abs/1811.04719",
+        implementation="generators.strategies.ctc:Ctc",
+        weights="ctc",
+    ),
+    "mask_predict": Strategy(
+        summary="a constant number of passes, the least sure tokens masked again after each",
+        paper="https://arxiv.org/abs/1904.09324",
+        implementation="generators.strategies.mask_predict:MaskPredict",
+        weights="cmlm",
+    ),
+    "copy": Strategy(
+        summary="output = source: what a rewriting model must beat",
+        paper="none",
+        implementation="generators.strategies.copy:Copy",
+        weights="ar_student",
+    ),
+    "hf_generate": Strategy(
+        summary="token by token by transformers' own generate, on the same weights",
+        paper="https://arxiv.org/abs/1910.03771",
+        implementation="generators.strategies.hf_generate:HfGenerate",
+        weights="ar_student",
+        cache="exact",
+    ),
+    "ctranslate2": Strategy(
+        summary="token by token by the CTranslate2 engine, on the same weights; float32 or int8",
+        paper="https://github.com/OpenNMT/CTranslate2",
+        implementation="generators.strategies.ctranslate2:CTranslate2",
+        weights="ar_student",
+        cache="exact",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One entry in the race, as named by a person."""
+
+    label: str
+    strategy: str
+    knobs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A strategy with its weights in place."""
+
+    generator: Generator
+    codec: Codec
+    config: dict[str, Any]  # every knob as resolved, `weights` among them
+    weights_sha256: str
+    cache: Cache
+
+
+def parse(text: str) -> Spec:
+    """The entry that `text` names. Raises ValueError for an unknown strategy or a knob without a value."""
+    name, *settings = text.split(":")
+    if name not in STRATEGIES:
+        raise ValueError(f"unknown strategy {name!r}; choose from: {', '.join(STRATEGIES)}")
+    knobs: dict[str, str] = {}
+    for setting in settings:
+        knob, equals, value = setting.partition("=")
+        if not knob or not equals or not value or knob in knobs:
+            raise ValueError(f"in {text!r}, {setting!r} is not a new knob=value")
+        knobs[knob] = value
+    return Spec(text, name, knobs)
+
+
+def build(spec: Spec, placement: Placement = Placement()) -> Loaded:
+    """The strategy, loaded. Raises ValueError for a bad knob or missing weights, ImportError for a missing engine."""
+    import torch
+
+    torch.set_num_threads(placement.threads)
+    strategy = STRATEGIES[spec.strategy]
+    module, _, name = strategy.implementation.partition(":")
+    implementation = getattr(importlib.import_module(module), name)
+    weights = spec.knobs.get("weights", strategy.weights)
+    folder = find_weights(weights)
+    config = resolve(spec, implementation.config_type)
+    generator, codec = implementation.load(folder, config, placement)
+    return Loaded(
+        generator=generator,
+        codec=codec,
+        config={**dataclasses.asdict(config), "weights": weights},
+        weights_sha256=file_hash(folder / "model.safetensors"),
+        cache=strategy.cache,
+    )
+
+
+def resolve(spec: Spec, config_type: type) -> Any:
+    """The strategy's config with its knobs set, each read as the type of its default."""
+    fields = {field.name: field for field in dataclasses.fields(config_type)}
+    values = {}
+    for knob, text in spec.knobs.items():
+        if knob == "weights":
+            continue
+        if knob not in fields:
+            raise ValueError(f"unknown knob {knob!r} of {spec.strategy}; choose from: {', '.join(['weights', *fields])}")
+        kind: Callable[[str], Any] = type(fields[knob].default)
+        try:
+            values[knob] = kind(text)
+        except ValueError:
+            raise ValueError(f"knob {knob} of {spec.strategy} wants {kind.__name__}, got {text!r}") from None
+    return config_type(**values)
+
+
+def find_weights(name: str) -> Path:
+    """The folder of a shipped model, a user's folder, or a hub model fetched into the hub's own cache."""
+    for folder in (SHIPPED / name, Path(name)):
+        if (folder / "config.json").is_file():
+            return folder
+    shipped = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=["*.json", "*.spm", "model.safetensors"]))
+    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"no weights {name!r}: not shipped ({', '.join(shipped)}), no folder, not on the hub ({reason})") from None
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

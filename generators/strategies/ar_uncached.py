@@ -1,0 +1,56 @@
+"""Autoregressive decoding without a key-value cache: every step computes all positions again.
+
+The denominator of many published speedups, here only to show what it hides: see `ar.py` for the real baseline.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from generators.base import Capability, Generation, Phase, Request, Stopwatch, require
+from generators.models.inputs import forbidden, source_tensor
+from generators.models.marian import Marian, causal_mask
+from generators.models.text import Codec
+from generators.stopping import answer, limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArUncachedConfig:
+    """Nothing to choose: it decodes greedily."""
+
+
+class UncachedAutoregressive:
+    """See the module's docstring."""
+
+    config_type = ArUncachedConfig
+    capabilities = frozenset({Capability.EXACT_LENGTH, Capability.NATURAL_LENGTH, Capability.BATCH, Capability.COUNTS})
+
+    def __init__(self, model: Marian, codec: Codec, config: ArUncachedConfig = ArUncachedConfig()) -> None:
+        self.model, self.codec, self.config = model, codec, config
+
+    @torch.inference_mode()
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        require(self.capabilities, request)
+        model, eos_token_id = self.model, self.model.config.eos_token_id
+        stopwatch.start()
+        sources = source_tensor(request.prompts, model)
+        memory = model.encode(sources)
+        stopwatch.lap(Phase.ENCODE, calls=1, positions=sources.numel())
+
+        banned = forbidden(model, request.length)
+        token_ids = sources.new_full((len(sources), 1), model.config.decoder_start_token_id)
+        for _ in range(limit(request.length)):
+            x = model.embed(token_ids)
+            hidden = model.model.decoder(x, memory, mask=causal_mask(x))[:, -1]
+            best = model.logits(hidden).index_fill_(1, banned, float("-inf")).argmax(-1)
+            stopwatch.lap(Phase.DECODE, calls=1, positions=token_ids.numel())
+            token_ids = torch.cat([token_ids, best[:, None]], dim=1)
+            if bool((token_ids == eos_token_id).any(1).all()):
+                break
+        rows = [until(row, eos_token_id) for row in token_ids[:, 1:].tolist()]
+        return answer(rows, request, stopwatch, eos_token_id, self.codec.decode)
+
+
+def until(row: list[int], eos_token_id: int) -> list[int]:
+    """What the row had emitted when it ended: its EOS is the last."""
+    return row[: row.index(eos_token_id) + 1] if eos_token_id in row else row

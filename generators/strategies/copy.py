@@ -1,0 +1,28 @@
+"""Output = source: what any rewriting model must beat, and the zero of the share-of-gain scale."""
+
+from dataclasses import dataclass
+
+from generators.base import Capability, FinishReason, Generation, Request, Stopwatch, require
+from generators.models.text import Codec
+from generators.stopping import answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyConfig:
+    """Nothing to choose."""
+
+
+class Copy:
+    """See the module's docstring. It has a vocabulary and no model."""
+
+    config_type = CopyConfig
+    capabilities = frozenset({Capability.NATURAL_LENGTH, Capability.STOP_STRINGS, Capability.BATCH, Capability.COUNTS})
+
+    def __init__(self, eos_token_id: int, codec: Codec, config: CopyConfig = CopyConfig()) -> None:
+        self.eos_token_id, self.codec, self.config = eos_token_id, codec, config
+
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        require(self.capabilities, request)
+        stopwatch.start()
+        rows = [prompt.prefix_ids for prompt in request.prompts]
+        return answer(rows, request, stopwatch, self.eos_token_id, self.codec.decode, own_end=FinishReason.EOS)
