@@ -1,0 +1,65 @@
+"""python -m reports: a run's folder to a page or to a summary on standard output."""
+
+import argparse
+import sys
+import traceback
+from pathlib import Path
+
+BAD_INPUT, INCOMPATIBLE, OUR_BUG, INTERRUPTED = 2, 4, 70, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The exit code: 0 fine, 2 bad input, 4 no run or one of another schema version, 70 our bug, 130 interrupted."""
+    options = _parser().parse_args(arguments)
+    from suites.records import IncompatibleRun
+
+    try:
+        _html(options) if options.command == "html" else _summary(options)
+    except IncompatibleRun as refusal:
+        return _refused(refusal, INCOMPATIBLE)
+    except (ValueError, OSError) as wrong:
+        return _refused(wrong, BAD_INPUT)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception:  # noqa: BLE001  the exit code must tell our bugs from a regression
+        traceback.print_exc()
+        return OUR_BUG
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m reports", description="Reads a run's folder and says what it means."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    html = commands.add_parser("html", help="write the run's report as one self-contained page")
+    html.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
+    html.add_argument("--out", type=Path, metavar="FILE", help="where to write it (default: RUN/report.html)")
+    summary = commands.add_parser("summary", help="print the verdict and a table")
+    summary.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
+    summary.add_argument("--json", action="store_true", help="a JSON array instead, one object a contestant and task")
+    return parser
+
+
+def _html(options: argparse.Namespace) -> None:
+    from reports.build import write_report
+
+    print(write_report(options.run, options.out))
+
+
+def _summary(options: argparse.Namespace) -> None:
+    from reports.build import summary_of
+    from reports.text import as_json, as_text
+
+    print((as_json if options.json else as_text)(summary_of(options.run)))
+
+
+def _refused(reason: Exception, code: int) -> int:
+    from reports.names import visible
+
+    print("error:", visible(" ".join(str(reason).split())), file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

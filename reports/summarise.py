@@ -1,0 +1,137 @@
+"""The records of a run to a `Summary`: every number of the report is computed here or in the modules it calls."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
+from reports import names, quality, speed
+from reports.summary import Contestant, Coverage, Summary
+from suites.records import Record, Run, RunInfo, Score
+
+
+def summarise(run: Run, folder: str = "") -> Summary:
+    """The summary of a run, failed and missing trials included; `folder` is cut from the paths in the run's notes.
+
+    An empty run gives an empty summary whose `missing` says so. Raises ValueError for values no run can hold, such as
+    a latency of 0.
+    """
+    info, records = run.info, run.records
+    planned = _planned(info)
+    order = names.contestants(records, [label for _, label in planned])
+    baseline = speed.baseline_label(order)
+    table = quality.table_of(run.scores)
+    return Summary(
+        info=info,
+        tasks=tuple(sorted({record.task for record in records} | {task for task, _ in planned})),
+        contestants=order,
+        cells=speed.cells(records, order, baseline, partial(quality.significantly_below, table)),
+        qualities=quality.qualities(table, order, records, baseline),
+        reference_scores=quality.reference_scores(run.samples),
+        coverage=_coverage(records, order, planned),
+        recorded=len(records),
+        warmups=sum(len(record.warmup_s) for record in records),
+        warmup_s=sum(sum(record.warmup_s) for record in records),
+        baseline=baseline,
+        missing=tuple(_missing(records, order, run.scores, baseline)),
+        warnings=tuple(_warnings(info, records, [note.replace(f"{folder}/", "") for note in run.notes])),
+        samples=run.samples,
+    )
+
+
+def _planned(info: RunInfo) -> Counter[tuple[str, str]]:
+    """Planned trials by task and label, from the plan's cells; empty where the plan does not list them."""
+    planned: Counter[tuple[str, str]] = Counter()
+    for cell in info.plan.get("cells", []):
+        planned[str(cell["task"]), str(cell["label"])] += int(cell["planned"])
+    return planned
+
+
+def _coverage(
+    records: Sequence[Record], order: Sequence[Contestant], planned: Counter[tuple[str, str]]
+) -> tuple[Coverage, ...]:
+    trials: dict[tuple[str, str], list[Record]] = {pair: [] for pair in planned}
+    for record in records:
+        trials.setdefault((record.task, record.label), []).append(record)
+    rank = {contestant.label: i for i, contestant in enumerate(order)}
+    pairs = sorted(trials, key=lambda pair: (pair[0], rank[pair[1]]))
+    return tuple(_covered(pair, trials[pair], planned.get(pair, len(trials[pair]))) for pair in pairs)
+
+
+def _covered(pair: tuple[str, str], trials: Sequence[Record], planned: int) -> Coverage:
+    failed = Counter((r.status, r.reason or "no reason given") for r in trials if r.status != "ok")
+    failures = tuple((status, reason, count) for (status, reason), count in sorted(failed.items()))
+    ok = len(trials) - sum(failed.values())
+    return Coverage(task=pair[0], label=pair[1], ok=ok, planned=planned, failures=failures)
+
+
+def _warnings(info: RunInfo, records: Sequence[Record], notes: Sequence[str]) -> list[str]:
+    """What a reader must know before believing a number, the gravest first."""
+    found = []
+    if (gap := info.expected - len(records)) > 0:
+        found.append(
+            f"Incomplete: {gap:,} of {info.expected:,} planned trials have no record; resume the run to fill them."
+        )
+    if failed := sum(record.status != "ok" for record in records):
+        found.append(f"{failed:,} of {len(records):,} recorded trials failed; the coverage table gives the reasons.")
+    if info.reduced:
+        found.append(f"Reduced: fewer trials than the suite's default were planned ({info.reduced}).")
+    if any(start.dirty for start in info.starts):
+        found.append("Dirty: the code had uncommitted changes, so the commit below does not fully name it.")
+    if any(start.commit is None for start in info.starts):
+        found.append("The code's commit is unknown, so this run cannot be traced to a version.")
+    return [*found, *notes]
+
+
+def _missing(
+    records: Sequence[Record], order: Sequence[Contestant], scores: Sequence[Score], baseline: str | None
+) -> list[str]:
+    """Which numbers this run cannot give, and why."""
+    ok = [record for record in records if record.status == "ok"]
+    if not ok:
+        return [_nothing(records)]
+    timed = [record for record in ok if record.mode != "batched"]
+    return [*_missing_speed(timed, order, baseline), *_missing_quality(order, scores, baseline)]
+
+
+def _nothing(records: Sequence[Record]) -> str:
+    if not records:
+        return "Nothing was measured: the run has no records yet."
+    (status, reason), count = Counter((r.status, r.reason or "no reason given") for r in records).most_common(1)[0]
+    return f"Nothing was measured: all {len(records):,} trials failed, {count:,} of them with {status}: {reason}"
+
+
+def _missing_speed(timed: Sequence[Record], order: Sequence[Contestant], baseline: str | None) -> list[str]:
+    if not timed:
+        return ["No latency and no speedup: only batched quality passes succeeded, and those are not timed one by one."]
+    strategies = {record.strategy for record in timed}
+    found = []
+    if baseline is None:
+        found.append("No like-for-like speedup: the run has no greedy ar contestant to divide by.")
+    elif all(record.label != baseline for record in timed):
+        found.append(f"No like-for-like speedup: no timed trial of {baseline} succeeded.")
+    if not strategies & set(names.AR_STRATEGIES):
+        found.append("No speedup over the strongest AR engine: no AR contestant was timed.")
+    elif "ctranslate2" not in strategies:
+        found.append(
+            "ctranslate2, the strongest AR engine we know of, was not timed: each-at-its-best speedups flatter."
+        )
+    counts = Counter((r.task, r.label, r.mode, r.length, r.batch_size) for r in timed)
+    if few := sum(count < 6 for count in counts.values()):
+        found.append(f"No interval on {few} of {len(counts)} median latencies: it takes 6 samples, they have fewer.")
+    return found
+
+
+def _missing_quality(order: Sequence[Contestant], scores: Sequence[Score], baseline: str | None) -> list[str]:
+    if not scores:
+        return [
+            "No quality: the run holds no scored outputs (a latency suite times its outputs and does not score them)."
+        ]
+    scored = {score.label for score in scores}
+    found = []
+    if unknown := quality.unknown_signatures(scores):
+        found.append(f"Scores with signatures unknown here are left out: {', '.join(unknown)}; rescore the run.")
+    if baseline not in scored:
+        found.append("No BLEU difference and no share of AR's gain: no greedy ar contestant was scored.")
+    elif not any(c.kind == "copy" and c.label in scored for c in order):
+        found.append("No share of AR's gain over copying: copy was not scored.")
+    return found

@@ -1,0 +1,144 @@
+"""The values a report is made of: plain, frozen, computed once from a run's records and never edited.
+
+Every number that can be uncertain is an `Estimate`, so that nothing is printed without its n. `None` always means
+"not measured or not defined", and `Summary.missing` says why.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from suites.records import RunInfo, Sample
+
+Kind = Literal["ar", "parallel", "copy"]
+Mode = Literal["exact", "natural"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its 95 % interval, both in the same unit; the interval is None where n is too small for one."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    label: str  # as the user spells it; untrusted text
+    name: str  # short form for prose and figures, unique in the run
+    strategy: str
+    kind: Kind
+    config: tuple[tuple[str, str], ...]  # sorted knobs
+    variant: int  # 0, 1, 2 … among the contestants of its strategy: picks the line style
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """How many times less time a kept token takes than with `against`; paired inside each repeat."""
+
+    ratio: Estimate
+    against: str  # label of the denominator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What one contestant needed for one workload, from timed trials only (never from a batched quality pass)."""
+
+    task: str
+    label: str
+    mode: Mode
+    length: int | None  # None: natural lengths over a sample of the test set
+    batch_size: int
+    latency_s: Estimate  # median
+    p90_s: float | None  # only where n supports it
+    kept_mean: float  # tokens a row
+    tokens_per_s: float | None  # ratio of totals
+    ms_per_token: float | None  # ratio of totals
+    calls: float | None  # mean a trial; None for an engine we cannot look into
+    positions: float | None
+    like_for_like: Speedup | None = None
+    each_at_best: Speedup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A metric minus the reference contestant's, by paired bootstrap over the sentences both have."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+    against: str
+
+    @property
+    def significant(self) -> bool:
+        return self.p_value < 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    task: str
+    label: str
+    n: int  # sentences scored
+    n_expected: int  # sentences of the task that any contestant was asked for
+    scores: dict[str, Estimate]  # metric name -> corpus score; a metric undefined here is absent
+    bleu_difference: Difference | None
+    share_of_ar_gain: Estimate | None  # per cent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Planned trials of a contestant and what became of them."""
+
+    task: str
+    label: str
+    ok: int
+    planned: int
+    failures: tuple[tuple[str, str, int], ...]  # (status, reason, how often)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    info: RunInfo
+    tasks: tuple[str, ...]
+    contestants: tuple[Contestant, ...]
+    cells: tuple[Cell, ...]
+    qualities: tuple[Quality, ...]
+    reference_scores: dict[str, dict[str, float]]  # task -> metric name -> the references' own value
+    coverage: tuple[Coverage, ...]
+    recorded: int
+    warmups: int  # untimed calls kept beside the records
+    warmup_s: float
+    baseline: str | None  # label of the like-for-like denominator
+    missing: tuple[str, ...]  # plain sentences: which numbers this run cannot give, and why
+    warnings: tuple[str, ...]  # plain sentences for the banner: dirty, reduced, incomplete, torn
+    samples: tuple[Sample, ...]
+
+    def contestant(self, label: str) -> Contestant:
+        return next(c for c in self.contestants if c.label == label)
+
+    def name(self, label: str) -> str:
+        return self.contestant(label).name
+
+    def quality(self, task: str, label: str) -> Quality | None:
+        return next((q for q in self.qualities if (q.task, q.label) == (task, label)), None)
+
+    def headline(self, task: str, label: str) -> Cell | None:
+        """The cell that stands for a contestant where one number must: the task's headline workload."""
+        workload = self.headline_workload(task)
+        return next((c for c in self.cells if (c.task, c.label) == (task, label) and workload == workload_of(c)), None)
+
+    def headline_workload(self, task: str) -> "Workload | None":
+        """Natural lengths where they were timed, else the longest length; always the smallest batch."""
+        workloads = {workload_of(cell) for cell in self.cells if cell.task == task}
+        return min(workloads, key=lambda w: (w[1], w[0] is not None, -(w[0] or 0)), default=None)
+
+
+Workload = tuple[int | None, int]  # length or None for natural lengths, batch size
+
+
+def workload_of(cell: Cell) -> Workload:
+    """The (length, batch size) at which a cell may be compared with others of its task."""
+    return cell.length, cell.batch_size

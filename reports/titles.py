@@ -1,0 +1,57 @@
+"""The sentence each figure supports, computed from what the figure shows."""
+
+from collections.abc import Sequence
+
+from reports.curves import KNOBS, PHRASES, Curve
+from reports.formats import fixed, number
+from reports.names import visible
+from reports.summary import Cell, Contestant, Quality, Summary
+
+
+def latency_title(summary: Summary, cells: Sequence[Cell]) -> str:
+    """How far apart the fastest and the slowest contestant are at the longest length."""
+    longest = max(cell.length or 0 for cell in cells)
+    last = sorted((c for c in cells if c.length == longest), key=lambda cell: cell.latency_s.value)
+    decoding = [cell for cell in last if summary.contestant(cell.label).kind != "copy"] or last
+    fast, slow = decoding[0], decoding[-1]
+    if fast is slow:
+        return f"{summary.name(fast.label)} takes {number(1000 * fast.latency_s.value)} ms at {longest} tokens"
+    times = number(slow.latency_s.value / fast.latency_s.value, 2)
+    return (
+        f"At {longest} tokens the slowest contestant, {summary.name(slow.label)}, takes {times} times as long as the "
+        f"fastest, {summary.name(fast.label)}"
+    )
+
+
+def speedup_title(summary: Summary, cells: Sequence[Cell]) -> str:
+    """The largest speedup of a parallel strategy, by either denominator."""
+    parallel = [
+        c for c in cells if summary.contestant(c.label).kind == "parallel" and c.like_for_like and c.each_at_best
+    ]
+    if not parallel:
+        return "How fast the AR engines are against each other"
+    top = max(parallel, key=lambda cell: cell.each_at_best.ratio.value if cell.each_at_best else 0.0)
+    like, best = (number(s.ratio.value, 2) for s in (top.like_for_like, top.each_at_best) if s)
+    name = summary.name(top.label)
+    if like == best:
+        return f"{name} at {top.length} tokens is {like} times as fast as AR, by the one denominator this run has"
+    return f"{name} at {top.length} tokens is {like} times as fast as AR, or {best} times: it depends on the AR engine"
+
+
+def trade_title(best: tuple[Contestant, Cell, Quality], fastest: tuple[Contestant, Cell, Quality]) -> str:
+    """How much BLEU lies between the fastest contestant and the best one."""
+    if best[0] == fastest[0]:
+        return f"{best[0].name} is both the fastest contestant and the one with the highest BLEU"
+    gap = fixed(best[2].scores["bleu"].value - fastest[2].scores["bleu"].value)
+    return f"The fastest contestant, {fastest[0].name}, stands {gap} BLEU below the best, {best[0].name}"
+
+
+def curve_title(curve: Curve, points: Sequence[tuple[int, Quality | None]]) -> str:
+    """What BLEU does between the ends of a curve."""
+    values = [(x, q.scores["bleu"].value) for x, q in points if q and "bleu" in q.scores]
+    strategy = visible(curve.strategy)
+    if len(values) < 2:
+        return f"{strategy}: quality against {KNOBS[curve.knob]}"
+    (x0, y0), (x1, y1) = values[0], values[-1]
+    ends = [PHRASES[curve.knob].format(x) for x in (x0, x1)]
+    return f"{strategy} {'gains' if y1 >= y0 else 'loses'} {fixed(abs(y1 - y0))} BLEU from {ends[0]} to {ends[1]}"
