@@ -79,9 +79,9 @@ def _real_registry(threads: int) -> "Registry":
     from suites import environment
 
     environment.limit_threads(threads)
-    from generators import registry
+    import generators.registry
 
-    return registry
+    return generators.registry
 
 
 def _dry_run(ready: "Prepared", began_s: float, *, as_json: bool) -> int:

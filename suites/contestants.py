@@ -59,8 +59,8 @@ def load(
 ) -> tuple[Contestant, ...]:
     """The contestants, loaded in order.
 
-    One whose weights or engine are missing stays as a failure, so that a default race goes on without it. Refuses
-    anything else that is wrong with one, anything at all with one the user has `chosen`, and a race of nobody.
+    One whose engine is not installed stays as a failure, and in a default race so does one whose weights are missing
+    or broken: the race goes on and says so. Refuses one that the user has `chosen` and misspelt, and a race of nobody.
     """
     contestants = tuple(_load_one(spec, placement, registry, chosen) for spec in specs)
     if all(c.loaded is None for c in contestants):
@@ -76,8 +76,7 @@ def _load_one(spec: "Spec", placement: "Placement", registry: Registry, chosen: 
         loaded = registry.build(spec, placement)
     except (ImportError, MemoryError, OSError, RuntimeError, Unsupported, ValueError) as wrong:
         failure = failure_of(wrong)
-        absent = failure.status == "unsupported" or (isinstance(wrong, FileNotFoundError) and not chosen)
-        if not absent:
+        if chosen and failure.status == "error":
             raise Refusal(f"{spec.label}: {wrong}") from wrong
     return Contestant(
         label=spec.label,

@@ -10,7 +10,7 @@ from suites.tasks import Task
 from suites.trial import Failure, Timing
 
 if TYPE_CHECKING:
-    from generators.registry import Codec
+    from generators.models.text import Codec
 
 MAX_NEW_TOKENS = 256  # where natural runs are cut; well above the longest reference
 
@@ -25,7 +25,6 @@ def request_for(trial: Trial, task: Task, codec: "Codec") -> Request:
 
 def samples_of(trial: Trial, task: Task, codec: "Codec", generation: Generation) -> list[Sample]:
     """One sample a row of a batched trial, with its text."""
-    committed = generation.committed_at
     return [
         Sample(
             key=trial.key,
@@ -38,7 +37,6 @@ def samples_of(trial: Trial, task: Task, codec: "Codec", generation: Generation)
             token_ids=generation.token_ids[i],
             text=codec.decode(generation.token_ids[i]),
             finish_reason=str(generation.finish_reasons[i]),
-            committed_at=None if committed is None else committed[i],
         )
         for i, row in enumerate(trial.rows)
     ]

@@ -76,7 +76,6 @@ class Sample:
     token_ids: tuple[int, ...]
     text: str
     finish_reason: str
-    committed_at: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,9 +70,8 @@ def create(path: Path, info: RunInfo, *, force: bool = False) -> RunFolder:
     try:
         _replace(fresh / RUN_FILE, [info])
         _move_in(fresh, path, force)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)  # it is gone already when it was moved in
     return _opened(path, lock)
 
 
