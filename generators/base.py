@@ -85,7 +85,18 @@ class Request:
         if "" in self.stop_strings:
             raise ValueError("an empty stop string would stop everything; leave it out")
         if not self.sampling.greedy and len(self.sampling.seeds) != len(self.prompts):
-            raise ValueError(f"sampling needs one seed a row: {len(self.prompts)} rows, {len(self.sampling.seeds)} seeds")
+            raise ValueError(
+                f"sampling needs one seed a row: {len(self.prompts)} rows, {len(self.sampling.seeds)} seeds"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where and how a strategy runs: torch's device and dtype names, and CPU threads."""
+
+    device: str = "cpu"
+    dtype: str = "float32"
+    threads: int = 1
 
 
 class Phase(enum.StrEnum):

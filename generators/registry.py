@@ -5,27 +5,17 @@ a shipped model's name, a folder, or a name on the model hub. Nothing here impor
 """
 
 import dataclasses
-import hashlib
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from generators.base import Generator
+from generators.base import Generator, Placement
 from generators.models.text import Codec
 
 Cache = Literal["none", "exact", "approximate"]
 SHIPPED = Path(__file__).parent / "weights"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """Where and how a strategy runs."""
-
-    device: str = "cpu"
-    dtype: str = "float32"
-    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +114,8 @@ def build(spec: Spec, placement: Placement = Placement()) -> Loaded:
     """The strategy, loaded. Raises ValueError for a bad knob or missing weights, ImportError for a missing engine."""
     import torch
 
+    from generators.models.files import file_hash
+
     torch.set_num_threads(placement.threads)
     strategy = STRATEGIES[spec.strategy]
     module, _, name = strategy.implementation.partition(":")
@@ -149,7 +141,9 @@ def resolve(spec: Spec, config_type: type) -> Any:
         if knob == "weights":
             continue
         if knob not in fields:
-            raise ValueError(f"unknown knob {knob!r} of {spec.strategy}; choose from: {', '.join(['weights', *fields])}")
+            raise ValueError(
+                f"unknown knob {knob!r} of {spec.strategy}; choose from: {', '.join(['weights', *fields])}"
+            )
         kind: Callable[[str], Any] = type(fields[knob].default)
         try:
             values[knob] = kind(text)
@@ -165,16 +159,12 @@ def find_weights(name: str) -> Path:
             return folder
     shipped = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(name, allow_patterns=["*.json", "*.spm", "model.safetensors"]))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"no weights {name!r}: not shipped ({', '.join(shipped)}), no folder, not on the hub ({reason})") from None
-
-
-def file_hash(path: Path) -> str:
-    """The sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        raise ValueError(
+            f"no weights {name!r}: not shipped ({', '.join(shipped)}), no folder, not on the hub ({reason})"
+        ) from None

@@ -27,7 +27,9 @@ def answer(
     )
 
 
-def finish(token_ids: Sequence[int], request: Request, eos_token_id: int, decode: Decode) -> tuple[TokenRow, FinishReason | None]:
+def finish(
+    token_ids: Sequence[int], request: Request, eos_token_id: int, decode: Decode
+) -> tuple[TokenRow, FinishReason | None]:
     """The kept tokens of a row and its finish reason, None while it may go on.
 
     EOS right behind the last token that may be kept still counts as EOS. A stop string is looked for in the decoded

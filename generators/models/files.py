@@ -4,7 +4,9 @@ Beside Marian's own keys, `config.json` may hold `arnar`: `{"head": "ctc" | "cml
 """
 
 import dataclasses
+import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,9 @@ from safetensors.torch import load_file, save_file
 
 from generators.models.heads import CmlmMarian, CtcMarian
 from generators.models.marian import ACTIVATIONS, Marian, MarianConfig
-from generators.models.text import Codec, load_codec
 
 WEIGHTS = "model.safetensors"
+TOKENIZER_FILES = ("source.spm", "target.spm", "vocab.json", "tokenizer_config.json")
 SHARED_KEYS = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
 COMPUTED_KEYS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 
@@ -40,23 +42,30 @@ def build_model(values: dict[str, Any], dropout: float = 0.0) -> Marian:
     return kinds[head.pop("head", None)](config, dropout=dropout, **head)
 
 
-def load_model(folder: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Marian:
-    """The model in `folder`, ready for inference."""
+def load_model[M: Marian](folder: Path, kind: type[M], *, device: str = "cpu", dtype: str = "float32") -> M:
+    """The model in `folder`, ready for inference. Raises ValueError where it is not of the wanted kind."""
     if not (folder / WEIGHTS).is_file():
         raise ValueError(f"{folder} has no {WEIGHTS}; weights are loaded from safetensors only")
     model = build_model(read_config(folder))
+    if type(model) is not kind:
+        raise ValueError(f"{folder} holds a {type(model).__name__}; this strategy needs a {kind.__name__}")
     state = {k: v for k, v in load_file(folder / WEIGHTS).items() if k not in (*SHARED_KEYS, *COMPUTED_KEYS)}
     model.load_state_dict(state)
-    return model.to(device=device, dtype=dtype).eval()
+    return model.to(device=device, dtype=getattr(torch, dtype)).eval()
 
 
-def save_model(model_state: dict[str, torch.Tensor], values: dict[str, Any], folder: Path) -> None:
-    """Write `config.json` and half-precision `model.safetensors`."""
+def save_model(state: dict[str, torch.Tensor], values: dict[str, Any], vocabulary: Path, folder: Path) -> None:
+    """Write a whole model folder: config, half-precision weights, and the tokenizer's files from `vocabulary`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    save_file({k: v.half().contiguous() for k, v in model_state.items()}, folder / WEIGHTS, metadata={"format": "pt"})
+    save_file(
+        {name: value.half().contiguous() for name, value in state.items()}, folder / WEIGHTS, metadata={"format": "pt"}
+    )
+    for name in TOKENIZER_FILES:
+        shutil.copyfile(vocabulary / name, folder / name)
 
 
-def codec_of(folder: Path) -> Codec:
-    """The tokenizer beside the weights."""
-    return load_codec(folder, int(read_config(folder)["max_position_embeddings"]))
+def file_hash(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -50,8 +50,9 @@ class CmlmMarian(Marian):
 
     def length(self, memory: Memory) -> tuple[Tensor, Tensor]:
         """Location and scale of a Laplace distribution over target lengths (EOS excluded), in tokens: [B] twice."""
-        shares, log_scales = (self.length_proj(memory.states.float()) if memory.states.dtype is torch.bfloat16
-                              else self.length_proj(memory.states)).unbind(-1)  # [B, S]
+        shares, log_scales = (
+            self.length_proj(memory.states).to(torch.promote_types(memory.states.dtype, torch.float32)).unbind(-1)
+        )
         real = torch.ones_like(shares) if memory.mask is None else memory.mask[:, 0, 0].to(shares.dtype)
         n_source = real.sum(1)
         location = ((1.0 + shares) * real).sum(1) - 1.0  # the source's EOS becomes nothing

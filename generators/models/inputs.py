@@ -14,7 +14,9 @@ def source_tensor(prompts: Sequence[Prompt], model: Marian) -> Tensor:
     rows = [prompt.prefix_ids for prompt in prompts]
     longest = max(map(len, rows))
     if longest > model.config.max_position_embeddings:
-        raise ValueError(f"a source has {longest} tokens; the model has positions for {model.config.max_position_embeddings}")
+        raise ValueError(
+            f"a source has {longest} tokens; the model has positions for {model.config.max_position_embeddings}"
+        )
     pad = model.config.pad_token_id
     return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=model.positions.device)
 

@@ -12,6 +12,7 @@ class Codec(Protocol):
     """What a suite needs of a tokenizer."""
 
     max_source_tokens: int
+    eos_token_id: int
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Source ids with EOS, as the model expects them."""
@@ -32,9 +33,10 @@ class MarianCodec:
     def __init__(self, tokenizer: "MarianTokenizer", max_source_tokens: int) -> None:
         self.tokenizer = tokenizer
         self.max_source_tokens = max_source_tokens
+        self.eos_token_id: int = tokenizer.eos_token_id
 
     def encode(self, text: str) -> tuple[int, ...]:
-        return (*self._ids(text), self.tokenizer.eos_token_id)
+        return (*self._ids(text), self.eos_token_id)
 
     def encode_target(self, text: str) -> tuple[int, ...]:
         self.tokenizer._switch_to_target_mode()
@@ -52,7 +54,9 @@ class MarianCodec:
         return tuple(self.tokenizer.convert_tokens_to_ids(pieces))
 
 
-def load_codec(folder: str | Path, max_source_tokens: int) -> MarianCodec:
+def load_codec(folder: Path) -> MarianCodec:
+    """The tokenizer beside a model's weights."""
     from transformers import MarianTokenizer
 
-    return MarianCodec(MarianTokenizer.from_pretrained(str(folder)), max_source_tokens)
+    tokenizer = MarianTokenizer.from_pretrained(folder)
+    return MarianCodec(tokenizer, int(tokenizer.model_max_length))

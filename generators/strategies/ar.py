@@ -5,13 +5,16 @@ https://arxiv.org/abs/1911.02150. Greedy or sampled here; `beam_size` above 1 ha
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import torch
 
-from generators.base import Capability, Generation, Phase, Request, Stopwatch, require
+from generators.base import Capability, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.models.files import load_model
 from generators.models.inputs import forbidden, source_tensor
 from generators.models.marian import Cache, Marian
-from generators.models.text import Codec
+from generators.models.text import Codec, load_codec
 from generators.sampling import Sampler
 from generators.stopping import answer, finish, limit
 from generators.strategies.beam import beam_search
@@ -36,6 +39,12 @@ class Autoregressive:
         self.model, self.codec, self.config = model, codec, config
         self.capabilities = frozenset(Capability) - ({Capability.SAMPLING} if config.beam_size > 1 else set())
 
+    @classmethod
+    def load(cls, folder: Path, config: ArConfig, placement: Placement) -> tuple[Self, Codec]:
+        model = load_model(folder, Marian, device=placement.device, dtype=placement.dtype)
+        codec = load_codec(folder)
+        return cls(model, codec, config), codec
+
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
@@ -45,7 +54,9 @@ class Autoregressive:
         memory = model.encode(sources)
         stopwatch.lap(Phase.ENCODE, calls=1, positions=sources.numel())
         if self.config.beam_size > 1:
-            rows = beam_search(model, memory, request.length, self.config.beam_size, self.config.length_penalty, stopwatch)
+            rows = beam_search(
+                model, memory, request.length, self.config.beam_size, self.config.length_penalty, stopwatch
+            )
             return answer(rows, request, stopwatch, model.config.eos_token_id, self.codec.decode)
 
         cache = Cache(model.config, n_rows, max_new_tokens, memory.states)
@@ -71,4 +82,7 @@ class Autoregressive:
         """Whether the row needs no further token: EOS, or a stop string in its text."""
         if row[-1] == self.model.config.eos_token_id:
             return True
-        return bool(request.stop_strings) and finish(row, request, self.model.config.eos_token_id, self.codec.decode)[1] is not None
+        return (
+            bool(request.stop_strings)
+            and finish(row, request, self.model.config.eos_token_id, self.codec.decode)[1] is not None
+        )

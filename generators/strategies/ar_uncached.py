@@ -4,13 +4,16 @@ The denominator of many published speedups, here only to show what it hides: see
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import torch
 
-from generators.base import Capability, Generation, Phase, Request, Stopwatch, require
+from generators.base import Capability, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.models.files import load_model
 from generators.models.inputs import forbidden, source_tensor
 from generators.models.marian import Marian, causal_mask
-from generators.models.text import Codec
+from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit
 
 
@@ -27,6 +30,12 @@ class UncachedAutoregressive:
 
     def __init__(self, model: Marian, codec: Codec, config: ArUncachedConfig = ArUncachedConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
+
+    @classmethod
+    def load(cls, folder: Path, config: ArUncachedConfig, placement: Placement) -> tuple[Self, Codec]:
+        model = load_model(folder, Marian, device=placement.device, dtype=placement.dtype)
+        codec = load_codec(folder)
+        return cls(model, codec, config), codec
 
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:

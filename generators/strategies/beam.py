@@ -64,7 +64,9 @@ def beam_search(
     return [one.hypotheses[0][1] if one.hypotheses else [] for one in finished]
 
 
-def advance(total: Tensor, prefixes: Tensor, finished: list[Finished], eos_token_id: int) -> tuple[Tensor, Tensor, Tensor]:
+def advance(
+    total: Tensor, prefixes: Tensor, finished: list[Finished], eos_token_id: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """The next beams from the scores of all continuations [B, K, V]: scores [B, K], parent rows [B*K], tokens [B*K, 1].
 
     Among the 2 K best continuations at most K end, so K that go on are always left.
@@ -78,4 +80,8 @@ def advance(total: Tensor, prefixes: Tensor, finished: list[Finished], eos_token
         finished[row].add(best.values[row, rank].item(), [*prefix, eos_token_id])
     kept = ends.long().argsort(1, stable=True)[:, :beam_size]
     rows = torch.arange(n_rows, device=total.device)[:, None] * beam_size
-    return best.values.gather(1, kept), (parents.gather(1, kept) + rows).flatten(), tokens.gather(1, kept).flatten()[:, None]
+    return (
+        best.values.gather(1, kept),
+        (parents.gather(1, kept) + rows).flatten(),
+        tokens.gather(1, kept).flatten()[:, None],
+    )

@@ -1,9 +1,11 @@
 """Output = source: what any rewriting model must beat, and the zero of the share-of-gain scale."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
-from generators.base import Capability, FinishReason, Generation, Request, Stopwatch, require
-from generators.models.text import Codec
+from generators.base import Capability, FinishReason, Generation, Placement, Request, Stopwatch, require
+from generators.models.text import Codec, load_codec
 from generators.stopping import answer
 
 
@@ -20,6 +22,11 @@ class Copy:
 
     def __init__(self, eos_token_id: int, codec: Codec, config: CopyConfig = CopyConfig()) -> None:
         self.eos_token_id, self.codec, self.config = eos_token_id, codec, config
+
+    @classmethod
+    def load(cls, folder: Path, config: CopyConfig, placement: Placement) -> tuple[Self, Codec]:
+        codec = load_codec(folder)
+        return cls(codec.eos_token_id, codec, config), codec
 
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)

@@ -5,13 +5,16 @@ Libovický & Helcl 2018, https://arxiv.org/abs/1811.04719; greedy collapse as in
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import torch
 
-from generators.base import Capability, FinishReason, Generation, Phase, Request, Stopwatch, require
+from generators.base import Capability, FinishReason, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.models.files import load_model
 from generators.models.heads import CtcMarian
 from generators.models.inputs import forbidden, source_tensor
-from generators.models.text import Codec
+from generators.models.text import Codec, load_codec
 from generators.stopping import answer
 
 
@@ -29,6 +32,12 @@ class Ctc:
     def __init__(self, model: CtcMarian, codec: Codec, config: CtcConfig = CtcConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
 
+    @classmethod
+    def load(cls, folder: Path, config: CtcConfig, placement: Placement) -> tuple[Self, Codec]:
+        model = load_model(folder, CtcMarian, device=placement.device, dtype=placement.dtype)
+        codec = load_codec(folder)
+        return cls(model, codec, config), codec
+
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
@@ -44,7 +53,15 @@ class Ctc:
 
         canvas = tuple(len(prompt.prefix_ids) * model.upsampling for prompt in request.prompts)
         rows = [collapse(row[:slots], model.blank_token_id) for row, slots in zip(frames, canvas, strict=True)]
-        return answer(rows, request, stopwatch, model.config.eos_token_id, self.codec.decode, canvas=canvas, own_end=FinishReason.EOS)
+        return answer(
+            rows,
+            request,
+            stopwatch,
+            model.config.eos_token_id,
+            self.codec.decode,
+            canvas=canvas,
+            own_end=FinishReason.EOS,
+        )
 
 
 def collapse(frames: Sequence[int], blank_token_id: int) -> list[int]:

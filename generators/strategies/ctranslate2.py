@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from generators.base import Capability, Exact, Generation, Phase, Request, Stopwatch, require
-from generators.models.text import Codec
-from generators.registry import Placement, file_hash
+from generators.base import Capability, Exact, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.models.files import file_hash
+from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit
 
 COMPUTE_TYPES = ("float32", "int8")
@@ -46,14 +46,12 @@ class CTranslate2:
     def load(cls, folder: Path, config: CTranslate2Config, placement: Placement) -> tuple[Self, Codec]:
         import ctranslate2
 
-        from generators.models.files import codec_of
-
         translator = ctranslate2.Translator(
             str(converted(folder, config.compute_type)), device=placement.device.partition(":")[0],
             compute_type=config.compute_type, inter_threads=1, intra_threads=placement.threads,
         )  # fmt: skip
         vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-        codec = codec_of(folder)
+        codec = load_codec(folder)
         return cls(translator, vocabulary, codec, config), codec
 
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:

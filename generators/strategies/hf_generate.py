@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import torch
 
-from generators.base import Capability, Exact, Generation, Phase, Request, Stopwatch, require
-from generators.models.text import Codec
+from generators.base import Capability, Exact, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit
 from generators.strategies.ar_uncached import until
 
@@ -31,13 +31,11 @@ class HfGenerate:
         self.model, self.codec, self.config = model, codec, config
 
     @classmethod
-    def load(cls, folder: Path, config: HfConfig, placement: Any) -> tuple[Self, Codec]:
+    def load(cls, folder: Path, config: HfConfig, placement: Placement) -> tuple[Self, Codec]:
         from transformers import MarianMTModel
 
-        from generators.models.files import codec_of
-
         model = MarianMTModel.from_pretrained(folder, dtype=getattr(torch, placement.dtype), use_safetensors=True)
-        codec = codec_of(folder)
+        codec = load_codec(folder)
         return cls(model.to(placement.device).eval(), codec, config), codec
 
     @torch.inference_mode()

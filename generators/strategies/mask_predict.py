@@ -5,15 +5,18 @@ best mean log probability wins. One iteration is the classical length-predicted 
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import torch
 from torch import Tensor
 
-from generators.base import Capability, Exact, FinishReason, Generation, Phase, Request, Stopwatch, require
+from generators.base import Capability, Exact, FinishReason, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.models.files import load_model
 from generators.models.heads import CmlmMarian
 from generators.models.inputs import forbidden, source_tensor
 from generators.models.marian import Memory
-from generators.models.text import Codec
+from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit
 
 
@@ -24,7 +27,9 @@ class MaskPredictConfig:
 
     def __post_init__(self) -> None:
         if self.n_iterations < 1 or self.length_beam < 1:
-            raise ValueError(f"n_iterations and length_beam must be 1 or more, got {self.n_iterations} and {self.length_beam}")
+            raise ValueError(
+                f"n_iterations and length_beam must be 1 or more, got {self.n_iterations} and {self.length_beam}"
+            )
 
 
 class MaskPredict:
@@ -35,6 +40,12 @@ class MaskPredict:
 
     def __init__(self, model: CmlmMarian, codec: Codec, config: MaskPredictConfig = MaskPredictConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
+
+    @classmethod
+    def load(cls, folder: Path, config: MaskPredictConfig, placement: Placement) -> tuple[Self, Codec]:
+        model = load_model(folder, CmlmMarian, device=placement.device, dtype=placement.dtype)
+        codec = load_codec(folder)
+        return cls(model, codec, config), codec
 
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
@@ -70,7 +81,15 @@ class MaskPredict:
         chosen = means.view(-1, beam).argmax(1) + torch.arange(len(sources), device=flat.device) * beam
         rows = [row[:n] for row, n in zip(token_ids[chosen].tolist(), flat[chosen].tolist(), strict=True)]
         canvas = (int(real.shape[1]),) * len(rows)
-        return answer(rows, request, stopwatch, model.config.eos_token_id, self.codec.decode, canvas=canvas, own_end=FinishReason.EOS)
+        return answer(
+            rows,
+            request,
+            stopwatch,
+            model.config.eos_token_id,
+            self.codec.decode,
+            canvas=canvas,
+            own_end=FinishReason.EOS,
+        )
 
     def choose_lengths(self, memory: Memory, request: Request) -> Tensor:
         """Lengths to try [B, K]: the one asked for, or the K whole numbers nearest to the predicted one."""

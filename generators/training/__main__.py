@@ -9,10 +9,14 @@ HERE = Path(__file__).parent
 
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
-    from generators.training.pipeline import run
+    from generators.training.pipeline import export_best, run
 
+    corpus, checkpoints = Path(options.corpus), Path(options.checkpoints)
     try:
-        run(options.model, Path(options.corpus), Path(options.checkpoints), options.threads, options.device)
+        if options.export:
+            export_best(options.model, corpus, checkpoints, Path(options.export))
+        else:
+            run(options.model, corpus, checkpoints, options.threads, options.device)
     except (ValueError, FileNotFoundError) as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
@@ -25,8 +29,15 @@ def main(arguments: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="python -m generators.training", description=__doc__)
     result.add_argument("model", help="a recipe: ar, ar_student, ar_shallow, ctc, cmlm, …")
-    result.add_argument("--corpus", default=str(HERE / "corpora" / "bible-kjv-web"), help="folder with train.tsv[.gz] and valid.tsv[.gz]")
-    result.add_argument("--checkpoints", default="checkpoints", help="folder for what a resume needs (default: checkpoints)")
+    result.add_argument(
+        "--corpus",
+        default=str(HERE / "corpora" / "bible-kjv-web"),
+        help="folder with train.tsv[.gz] and valid.tsv[.gz]",
+    )
+    result.add_argument(
+        "--checkpoints", default="checkpoints", help="folder for what a resume needs (default: checkpoints)"
+    )
+    result.add_argument("--export", metavar="DIR", help="train nothing; write the best model so far to DIR/MODEL")
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--device", default="cpu")
     return result

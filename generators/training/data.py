@@ -74,14 +74,20 @@ def join_passages(pairs: Sequence[Pair], codec: Codec, seed: int) -> list[Pair]:
 
 def follows(first: Pair, second: Pair) -> bool:
     """Whether `second` is the next verse of the same chapter."""
-    (chapter, _, verse), (next_chapter, _, next_verse) = first.reference.rpartition("."), second.reference.rpartition(".")
+    (chapter, _, verse), (next_chapter, _, next_verse) = (
+        first.reference.rpartition("."),
+        second.reference.rpartition("."),
+    )
     if not chapter or chapter != next_chapter or not (verse.isdecimal() and next_verse.isdecimal()):
         return False
     return int(next_verse) == int(verse) + 1
 
 
 def joined(run: Sequence[Pair]) -> Pair:
-    return Pair(*(" ".join(getattr(pair, side) for pair in run) for side in ("source", "target")), " + ".join(pair.reference for pair in run))
+    return Pair(
+        *(" ".join(getattr(pair, side) for pair in run) for side in ("source", "target")),
+        " + ".join(pair.reference for pair in run),
+    )
 
 
 def encode_pairs(pairs: Sequence[Pair], codec: Codec) -> list[Example]:

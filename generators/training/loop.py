@@ -61,11 +61,19 @@ def initialise(model: Marian, seed: int, parent: State | None) -> None:
 
 def learning_rate(update: int, schedule: Schedule) -> float:
     """Linear warm-up, then decay with the inverse square root of the update (Vaswani et al. 2017, section 5.3)."""
-    return schedule.peak_learning_rate * min(update / schedule.warmup_updates, math.sqrt(schedule.warmup_updates / update))
+    return schedule.peak_learning_rate * min(
+        update / schedule.warmup_updates, math.sqrt(schedule.warmup_updates / update)
+    )
 
 
 def train(
-    model: Marian, examples: Sequence[Example], loss: Loss, score: Callable[[Marian], float], schedule: Schedule, folder: Path, say: Callable[[str], None]
+    model: Marian,
+    examples: Sequence[Example],
+    loss: Loss,
+    score: Callable[[Marian], float],
+    schedule: Schedule,
+    folder: Path,
+    say: Callable[[str], None],
 ) -> Progress:
     """Train until a stopping rule holds; `folder` then has `state.pt`, `best.pt` (averaged weights) and `curve.json`."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
@@ -103,7 +111,12 @@ def batches(examples: Sequence[Example], progress: Progress, schedule: Schedule)
 
 
 def update(
-    model: Marian, optimizer: torch.optim.Optimizer, loss: Loss, examples: Sequence[Example], random: torch.Generator, schedule: Schedule
+    model: Marian,
+    optimizer: torch.optim.Optimizer,
+    loss: Loss,
+    examples: Sequence[Example],
+    random: torch.Generator,
+    schedule: Schedule,
 ) -> float:
     """One optimiser step under bf16 autocast; the loss in nats a token."""
     device = model.positions.device.type

@@ -45,7 +45,9 @@ def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
     Ghazvininejad et al. 2019, section 3.
     """
     assert_type(model, CmlmMarian)
-    targets = batch.target_ids[:, :-1].masked_fill(batch.target_ids[:, :-1] == model.config.eos_token_id, model.config.pad_token_id)
+    targets = batch.target_ids[:, :-1].masked_fill(
+        batch.target_ids[:, :-1] == model.config.eos_token_id, model.config.pad_token_id
+    )
     real = targets != model.config.pad_token_id
     masked = choose_masks(real, batch.target_lengths, random)
     memory = model.encode(batch.source_ids)
@@ -71,7 +73,9 @@ def without_padding(batch: Batch, model: Marian) -> Tensor:
 
 
 def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=LABEL_SMOOTHING)
+    return F.cross_entropy(
+        logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=LABEL_SMOOTHING
+    )
 
 
 def assert_type(model: Marian, wanted: type[Marian]) -> None:

@@ -10,8 +10,9 @@ from generators.models.files import build_model
 from generators.models.marian import Marian
 from generators.models.text import Codec, load_codec
 from generators.training.data import Example, Pair, encode_pairs, join_passages, read_pairs, split_file
+from generators.training.export import export, note_start
 from generators.training.evaluate import strategy_for, valid_bleu
-from generators.training.loop import Progress, State, initialise, train
+from generators.training.loop import State, initialise, train
 from generators.training.losses import ar_loss, cmlm_loss, ctc_loss
 from generators.training.recipes import RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
 from generators.training.vocabulary import train_vocabulary
@@ -20,20 +21,34 @@ LOSSES = {None: ar_loss, "ctc": ctc_loss, "cmlm": cmlm_loss}
 VALID_VERSES, VALID_PASSAGES = 250, 30
 
 
-def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -> Progress:
-    """Train recipe `name` on `corpus`, its teacher and distilled text first where they are missing."""
-    if name not in RECIPES:
-        raise ValueError(f"unknown model {name!r}; choose from: {', '.join(RECIPES)}")
+def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -> None:
+    """Train recipe `name` on `corpus`, distilling its teacher first where that is missing, and export the best model."""
     torch.set_num_threads(threads)
-    recipe, folder = RECIPES[name], checkpoints / corpus.name
+    recipe, folder = known(name), checkpoints / corpus.name
     pairs = read_pairs(split_file(corpus, "train"))
     codec = vocabulary(pairs, folder)
     parent = parent_state(recipe, folder)
-    examples = training_examples(recipe, pairs, codec, folder, device)
+    examples = training_examples(recipe, pairs, codec, folder, threads)
     model = build_model(model_values(recipe, VOCAB_SIZE), Schedule().dropout)
     initialise(model, Schedule().seed, parent)
     valid = valid_pairs(read_pairs(split_file(corpus, "valid")), codec)
-    return train(model.to(device), examples, LOSSES[recipe.head], scorer(codec, valid), Schedule(), folder / name, speaker(name))
+    note_start(folder / name, threads, device)
+    train(
+        model.to(device), examples, LOSSES[recipe.head], scorer(codec, valid), Schedule(), folder / name, speaker(name)
+    )
+    export_best(name, corpus, checkpoints, folder / "models")
+
+
+def export_best(name: str, corpus: Path, checkpoints: Path, target: Path) -> None:
+    """Write the best model so far to `target/name`, finished or not."""
+    known(name)
+    export(name, corpus, checkpoints / corpus.name, target)
+
+
+def known(name: str) -> Recipe:
+    if name not in RECIPES:
+        raise ValueError(f"unknown model {name!r}; choose from: {', '.join(RECIPES)}")
+    return RECIPES[name]
 
 
 def vocabulary(pairs: list[Pair], folder: Path) -> Codec:
@@ -41,7 +56,7 @@ def vocabulary(pairs: list[Pair], folder: Path) -> Codec:
     target = folder / "vocabulary"
     if not (target / "tokenizer_config.json").is_file():  # written last
         train_vocabulary((text for pair in pairs for text in (pair.source, pair.target)), VOCAB_SIZE, target)
-    return load_codec(target, 512)
+    return load_codec(target)
 
 
 def parent_state(recipe: Recipe, folder: Path) -> State | None:
@@ -49,18 +64,20 @@ def parent_state(recipe: Recipe, folder: Path) -> State | None:
         return None
     best = folder / recipe.parent / "best.pt"
     if not best.is_file():
-        raise FileNotFoundError(f"this model starts from {recipe.parent!r}, and {best} is missing: train {recipe.parent!r} first")
+        raise FileNotFoundError(
+            f"this model starts from {recipe.parent!r}, and {best} is missing: train {recipe.parent!r} first"
+        )
     state: State = torch.load(best, weights_only=True)
     return state
 
 
-def training_examples(recipe: Recipe, pairs: list[Pair], codec: Codec, folder: Path, device: str) -> list[Example]:
+def training_examples(recipe: Recipe, pairs: list[Pair], codec: Codec, folder: Path, threads: int) -> list[Example]:
     """Every line, and passages that join consecutive ones; their targets replaced by the teacher's where distilled."""
     texts = [*pairs, *join_passages(pairs, codec, Schedule().seed)]
     if recipe.distilled:
         from generators.training.distil import distilled
 
-        texts = distilled(texts, codec, folder, device)
+        texts = distilled(texts, codec, folder, threads)
     return encode_pairs(texts, codec)
 
 

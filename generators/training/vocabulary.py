@@ -30,7 +30,13 @@ def train_vocabulary(lines: Iterable[str], vocab_size: int, folder: Path) -> Non
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     pieces = [*(processor.id_to_piece(i) for i in range(processor.get_piece_size())), MASK, PAD]
     write_json(folder / "vocab.json", {piece: index for index, piece in enumerate(pieces)})
-    special = {"eos_token": EOS, "unk_token": UNKNOWN, "pad_token": PAD, "separate_vocabs": False, "model_max_length": 512}
+    special = {
+        "eos_token": EOS,
+        "unk_token": UNKNOWN,
+        "pad_token": PAD,
+        "separate_vocabs": False,
+        "model_max_length": 512,
+    }
     write_json(folder / "tokenizer_config.json", {"tokenizer_class": "MarianTokenizer", **special})
 
 

@@ -1,0 +1,87 @@
+"""A trained model as a folder to race with, and the account of how it came to be."""
+
+import dataclasses
+import datetime
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from generators.models.files import file_hash, save_model
+from generators.training.data import split_file
+from generators.training.recipes import RECIPES, VOCAB_SIZE, Schedule, model_values
+
+
+def note_start(folder: Path, threads: int, device: str) -> None:
+    """Append a line to `starts.jsonl`: the command, commit and machine of this start or resume."""
+    folder.mkdir(parents=True, exist_ok=True)
+    start = {
+        "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": git("rev-parse", "HEAD"),
+        "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "threads": threads,
+        "device": device,
+        "machine": platform.machine(),
+        "torch": torch.__version__,
+    }
+    with (folder / "starts.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(start) + "\n")
+
+
+def git(*arguments: str) -> str | None:
+    """What git says of the code, None where there is no git or no repository."""
+    try:
+        here = Path(__file__).parent
+        return subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def export(name: str, corpus: Path, home: Path, target: Path) -> Path:
+    """The folder `target/name` with the best model so far; its account is merged into `target/MANIFEST.json`."""
+    trained = home / name
+    if not (trained / "best.pt").is_file():
+        raise FileNotFoundError(f"nothing to export: {trained} has no best.pt; train {name!r} first")
+    state = torch.load(trained / "best.pt", weights_only=True)
+    save_model(state, model_values(RECIPES[name], VOCAB_SIZE), home / "vocabulary", target / name)
+    manifest = target / "MANIFEST.json"
+    accounts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {}
+    accounts[name] = account(name, corpus, trained, target / name, sum(value.numel() for value in state.values()))
+    manifest.write_text(json.dumps(accounts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    print(f"{name}: exported to {target / name}", file=sys.stderr)
+    return target / name
+
+
+def account(name: str, corpus: Path, trained: Path, exported: Path, n_parameters: int) -> dict[str, Any]:
+    """How the model came to be: enough to make it again, and to see that all models kept the same rules."""
+    progress = json.loads((trained / "curve.json").read_text(encoding="utf-8"))
+    starts = (trained / "starts.jsonl").read_text(encoding="utf-8").splitlines()
+    return {
+        "command": f"python -m generators.training {name}",
+        "corpus": corpus.name,
+        "data_sha256": {split: file_hash(split_file(corpus, split)) for split in ("train", "valid")},
+        "files_sha256": {path.name: file_hash(path) for path in sorted(exported.iterdir())},
+        "parameters": n_parameters,
+        "recipe": dataclasses.asdict(RECIPES[name]),
+        "schedule": dataclasses.asdict(Schedule()),
+        "starts": [json.loads(line) for line in starts],
+        "updates": progress["update"],
+        "target_tokens": progress["tokens"],
+        "minutes": round(progress["seconds"] / 60, 1),
+        "stopped_by": stopped_by(progress),
+        "best_update": progress["best_update"],
+        "best_valid_bleu": round(progress["best_bleu"], 2),
+        "valid_bleu_curve": progress["curve"],
+    }
+
+
+def stopped_by(progress: dict[str, Any]) -> str:
+    """The rule that ended the training; `interrupted` where it could still go on."""
+    if progress["update"] >= Schedule().max_updates:
+        return "cap"
+    risen = progress["update"] - progress["best_update"] < Schedule().patience_updates
+    return "interrupted" if risen else "patience"
