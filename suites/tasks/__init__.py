@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from suites.refusal import Refusal
+
 SHIPPED = Path(__file__).with_name("bible-kjv-web.test.tsv.gz")
 MAX_VERSES = 8
 MAX_MARKS = 150  # words and punctuation marks of a passage's reference: about 200 sub-words
@@ -30,7 +32,7 @@ class Task:
 def load_task(name: str) -> Task:
     """The task called `name`: `verse`, `passage`, `mixed`, or a path to a TSV file or a folder that has `test.tsv`.
 
-    Raises ValueError with one line when there is none, or naming file and line where it is broken.
+    Refuses, with one line, a name that is none, and a broken file by its name and line.
     """
     if name in SHIPPED_TASKS:
         verses = read_tsv(SHIPPED)
@@ -38,17 +40,17 @@ def load_task(name: str) -> Task:
     path = _test_file(name)
     rows = read_tsv(path)
     if not rows:
-        raise ValueError(f"{path}: no rows")
+        raise Refusal(f"{path}: no rows")
     return _task(path.parent.name if path.name.startswith("test.tsv") else path.name.split(".")[0], rows)
 
 
 def read_tsv(path: Path) -> tuple[Row, ...]:
-    """The rows of a file of `source<TAB>reference[<TAB>name]`, gzipped or not. Raises ValueError with file and line."""
+    """The rows of a file of `source<TAB>reference[<TAB>name]`, gzipped or not. Refuses by file and line."""
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as failure:
-        raise ValueError(f"{path}: cannot be read: {failure}") from None
+        raise Refusal(f"{path}: cannot be read: {failure}") from None
     lines = text.removesuffix("\n").split("\n") if text else []
     return tuple(_row(path, number, line.removesuffix("\r")) for number, line in enumerate(lines, start=1))
 
@@ -101,9 +103,9 @@ def _test_file(name: str) -> Path:
     path = Path(name)
     found = [p for p in (path / "test.tsv", path / "test.tsv.gz") if p.is_file()] if path.is_dir() else [path]
     if not found:
-        raise ValueError(f"{path}: this folder has no test.tsv or test.tsv.gz")
+        raise Refusal(f"{path}: this folder has no test.tsv or test.tsv.gz")
     if not found[0].is_file():
-        raise ValueError(f"unknown task {name!r}; choose from: {', '.join(SHIPPED_TASKS)}, or give a TSV file's path")
+        raise Refusal(f"unknown task {name!r}; choose from: {', '.join(SHIPPED_TASKS)}, or give a TSV file's path")
     return found[0]
 
 
@@ -115,8 +117,8 @@ def _task(name: str, rows: tuple[Row, ...]) -> Task:
 def _row(path: Path, number: int, line: str) -> Row:
     columns = line.split("\t")
     if len(columns) not in (2, 3):
-        raise ValueError(f"{path}:{number}: expected source<TAB>reference[<TAB>name], got {len(columns)} columns")
+        raise Refusal(f"{path}:{number}: expected source<TAB>reference[<TAB>name], got {len(columns)} columns")
     source, reference, name = (*columns, str(number))[:3]
     if not source.strip() or not reference.strip():
-        raise ValueError(f"{path}:{number}: the {'source' if not source.strip() else 'reference'} is empty")
+        raise Refusal(f"{path}:{number}: the {'source' if not source.strip() else 'reference'} is empty")
     return Row(source, reference, name)
