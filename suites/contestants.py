@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from generators.base import Capability, Unsupported
+from generators.base import Capability, Placement, Unsupported
 from suites.refusal import Refusal
 from suites.trial import Failure, failure_of
 
 if TYPE_CHECKING:
-    from generators.registry import Loaded, Placement, Spec
+    from generators.registry import Loaded, Spec
 
 
 class Registry(Protocol):
@@ -18,7 +18,7 @@ class Registry(Protocol):
 
     def parse(self, text: str) -> "Spec": ...
 
-    def build(self, spec: "Spec", placement: "Placement") -> "Loaded": ...
+    def build(self, spec: "Spec", placement: Placement) -> "Loaded": ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +54,7 @@ def parse_labels(labels: Iterable[str], registry: Registry) -> "list[Spec]":
     return specs
 
 
-def load(
-    specs: "Sequence[Spec]", placement: "Placement", registry: Registry, *, chosen: bool
-) -> tuple[Contestant, ...]:
+def load(specs: "Sequence[Spec]", placement: Placement, registry: Registry, *, chosen: bool) -> tuple[Contestant, ...]:
     """The contestants, loaded in order.
 
     One whose engine is not installed stays as a failure, and in a default race so does one whose weights are missing
@@ -69,7 +67,7 @@ def load(
     return contestants
 
 
-def _load_one(spec: "Spec", placement: "Placement", registry: Registry, chosen: bool) -> Contestant:
+def _load_one(spec: "Spec", placement: Placement, registry: Registry, chosen: bool) -> Contestant:
     began = time.perf_counter()
     loaded, failure = None, None
     try:

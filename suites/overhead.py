@@ -31,6 +31,7 @@ class Letters:
     """A codec of one token a character."""
 
     max_source_tokens = 100
+    eos_token_id = 0
 
     def encode(self, text: str) -> tuple[int, ...]:
         return tuple(map(ord, text))

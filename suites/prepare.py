@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from generators.base import Placement
 from suites import environment
 from suites.contestants import Contestant, Registry, load, parse_labels
 from suites.plan import Entrant, Plan, Setup, make_plan
@@ -32,8 +33,6 @@ class Prepared:
 
 def prepare(settings: Settings, registry: Registry, say: Callable[[str], None]) -> Prepared:
     """The loaded contestants and the plan for `settings`. Refuses whatever in them cannot be had."""
-    from generators.registry import Placement
-
     suite = suite_named(settings.suite)
     _check_meaning(settings, suite)
     specs = parse_labels(settings.strategies or suite.contestants, registry)

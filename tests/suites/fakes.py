@@ -14,12 +14,13 @@ from generators.base import (
     FinishReason,
     Generation,
     Phase,
+    Placement,
     Request,
     Stopwatch,
     Unsupported,
     require,
 )
-from generators.registry import Loaded, Placement, Spec
+from generators.registry import Loaded, Spec
 from suites import trial
 
 EOS = 0
@@ -43,6 +44,7 @@ class Words:
     """A codec of one token a word."""
 
     max_source_tokens = 500
+    eos_token_id = EOS
 
     def __init__(self) -> None:
         self.ids: dict[str, int] = {"</s>": EOS}
