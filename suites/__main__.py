@@ -96,6 +96,8 @@ def _dry_run(ready: "Prepared", began_s: float, *, as_json: bool) -> int:
 
 def _tell(outcome: "Outcome", *, as_json: bool) -> int:
     """Say what became of the run. A run in which nothing could be measured is no success."""
+    for failure in outcome.failures:
+        print(f"failed: {failure}", file=sys.stderr)
     done = ", ".join(f"{n} {status}" for status, n in outcome.statuses.items())
     reduced = f"; reduced: {outcome.reduced}" if outcome.reduced else ""
     print(f"{outcome.folder}: {outcome.planned} trials, {done}{reduced}", file=sys.stderr)

@@ -24,6 +24,7 @@ class Outcome:
     folder: Path
     planned: int
     statuses: dict[str, int]
+    failures: tuple[str, ...]  # a line a contestant and reason
     reduced: str | None
 
 
@@ -178,7 +179,14 @@ def _finish(path: Path, folder: store.RunFolder, info: RunInfo, progress: Progre
         progress.say(f"scoring {len(run.samples)} outputs")
     folder.write_scores(scores_of(run.samples, METRICS))
     statuses = Counter(record.status for record in run.records)
-    return Outcome(folder=path, planned=info.expected, statuses=dict(sorted(statuses.items())), reduced=info.reduced)
+    failed = Counter((r.label, r.status, r.reason) for r in run.records if r.status != "ok")
+    return Outcome(
+        folder=path,
+        planned=info.expected,
+        statuses=dict(sorted(statuses.items())),
+        failures=tuple(f"{label}: {n} {status}: {reason}" for (label, status, reason), n in failed.items()),
+        reduced=info.reduced,
+    )
 
 
 def _now() -> str:

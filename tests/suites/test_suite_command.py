@@ -88,7 +88,8 @@ def test_json_is_alone_on_stdout(
     run_it(fakes, "latency", "--lengths", "4", "--repeats", "2", "--json")
     out, err = capsys.readouterr()
     told = json.loads(out)
-    assert told == {"folder": str(tmp_path / "run"), "planned": 4, "statuses": {"ok": 4}, "reduced": "--repeats 2"}
+    assert told["folder"] == str(tmp_path / "run")
+    assert (told["planned"], told["statuses"], told["reduced"]) == (4, {"ok": 4}, "--repeats 2")
     assert "4 of 4 trials" in err
 
 

@@ -44,7 +44,7 @@ def test_three_items_of_which_one_failed_are_two_of_three(
     run = run_it(fakes, "latency", "--lengths", "4", "--repeats", "3", strategies="one")
     assert [(r.status, r.latency_s is None) for r in run.records] == [("ok", False), ("error", True), ("ok", False)]
     assert run.records[1].reason == "RuntimeError: engine broke"
-    capsys.readouterr()
+    assert "failed: one: 1 error: RuntimeError: engine broke" in capsys.readouterr().err
     assert main(["validate", str(tmp_path / "run"), "--json"]) == 0
     (cell,) = json.loads(capsys.readouterr().out)["cells"]
     assert (cell["planned"], cell["recorded"], cell["ok"]) == (3, 3, 2)
