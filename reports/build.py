@@ -1,6 +1,7 @@
 """A run's folder to its report: read, summarise, judge, draw, write."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from reports.summarise import summarise
@@ -31,6 +32,9 @@ def write_report(folder: Path, out: Path | None) -> Path:
     try:
         partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(target)
+    except OSError as failure:
+        raise OSError(f"cannot write {target}: {failure.strerror}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # the first failure is the one to tell
+            partial.unlink(missing_ok=True)
     return target

@@ -12,7 +12,7 @@ from reports.summary import Cell, Contestant, Quality, Speedup, Summary
 from reports.tables import Table, curve_table, latency_table, quality_latency_table, speedup_table
 
 Scored = Sequence[tuple[int, Quality | None]]  # knob, quality
-WIDE, NARROW = Canvas(800, 380, 150, 2), Canvas(360, 330, 138, 1)  # for lines, named at their right
+WIDE, NARROW = Canvas(800, 380, 150, 2), Canvas(360, 330, 146, 1)  # for lines, named at their right
 WIDE_POINTS, NARROW_POINTS = Canvas(800, 420, 70, 2), Canvas(360, 360, 30, 1)  # for points, named beside them
 
 
@@ -87,6 +87,8 @@ def _speedup(summary: Summary, task: str) -> Figure | None:
     baseline = summary.name(summary.baseline) if summary.baseline else "none"
     panels = [(f"over {baseline}, same runtime", like), ("over the strongest AR engine", best)]
     shown = [(heading, series) for heading, series in panels if series]
+    if not shown:
+        return None
     caption = (
         f"Speedup (times less time a kept token) against length in tokens, task {task}, bars: 95 % interval; above the "
         "line at 1 a strategy is faster than the denominator. The strongest AR engine is the fastest one whose BLEU is "

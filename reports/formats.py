@@ -13,9 +13,9 @@ def number(value: float | None, digits: int = 3) -> str:
         return NONE
     if value == 0:
         return "0"
-    decimals = max(0, digits - 1 - floor(log10(abs(value))))
-    rounded = round(value, decimals)
-    return f"{rounded:,.{min(decimals, 9)}f}".replace("-", "−")
+    rounded = float(f"{value:.{digits - 1}e}")  # first, since rounding may add a digit: 9.999 to 10.0
+    decimals = max(0, digits - 1 - floor(log10(abs(rounded))))
+    return f"{rounded:,.{decimals}f}".replace("-", "−")
 
 
 def fixed(value: float | None, decimals: int = 1) -> str:
@@ -29,7 +29,7 @@ def fixed(value: float | None, decimals: int = 1) -> str:
 def signed(value: float, decimals: int = 1) -> str:
     """`value` with its sign, also when it is above 0."""
     text = fixed(value, decimals)
-    return text if text.startswith("−") or value <= 0 else f"+{text}"
+    return f"+{text}" if float(text.replace(",", "").replace("−", "-")) > 0 else text
 
 
 def interval(estimate: Estimate, scale: float = 1.0, decimals: int | None = None) -> str:

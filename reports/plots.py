@@ -180,14 +180,15 @@ def _reference_line(ax: "Axes", level: float, name: str) -> Box:
 
 
 def _log_lengths(ax: "Axes", series: Sequence[Series], lengths: Sequence[int]) -> None:
-    """A logarithmic axis of tokens; ticks closer than a factor of 1.3 would run into each other."""
+    """A logarithmic axis of tokens, with a tick wherever its number does not run into the last one."""
     ax.set_xscale("log")
     ax.set_xlim(*_spread([p.x for one in series for p in one.points] + list(lengths), 1.12))
-    ticks: list[float] = []
+    ticks: dict[float, float] = {}  # tick: its place in pixels
     for length in sorted(lengths):
-        if not ticks or length / ticks[-1] >= 1.3:
-            ticks.append(length)
-    _set_ticks(ax, "x", ticks)
+        place = float(ax.transData.transform((length, 1))[0])
+        if place - max(ticks.values(), default=-TEXT * 9) >= TEXT * 2.5:
+            ticks[length] = place
+    _set_ticks(ax, "x", list(ticks))
 
 
 def _log_values(ax: "Axes", series: Sequence[Series], include: tuple[float, ...] = ()) -> None:

@@ -137,7 +137,7 @@ def _share(table: Table, task: str, label: str, baseline: str | None, copy: str 
         return None
     resampled = (_gain(sums) for sums in resampled_sums(wide, SEED, N_RESAMPLES))
     shares = [share for share in resampled if share is not None]
-    if len(common) < 2 or not shares:
+    if len(common) < 2 or not shares or label == baseline:
         return Estimate(value, None, None, len(common))
     low, high = np.percentile(shares, [2.5, 97.5])
     return Estimate(value, float(low), float(high), len(common))

@@ -99,7 +99,9 @@ def _table(title: str, note: str, contestants: Sequence[Contestant], columns: Se
 
 def _top(values: Sequence[float | None]) -> float | None:
     present = [value for value in values if value is not None]
-    return max(present) if len(set(present)) > 1 else None
+    top = max(present, default=None)
+    shared = present.count(top) if top is not None else 0
+    return top if 2 * shared <= len(present) else None  # what most contestants reach sets nobody apart
 
 
 def _value(contestant: Contestant, cell: Cell | None) -> float | None:
@@ -131,7 +133,8 @@ def _metric_column(name: str, by_label: dict[str, Quality]) -> Column:
         return _best(by_label[contestant.label].scores.get(name), sign)
 
     arrow = {"higher": " ↑", "lower": " ↓", "none": ""}[metric.direction]
-    return f"{head}, {metric.unit}{arrow}", entry, key if sign else None
+    unit = "" if metric.unit == "ratio" else f", {metric.unit}"
+    return f"{head}{unit}{arrow}", entry, key if sign else None
 
 
 def _references_row(summary: Summary, task: str, names: Sequence[str]) -> list[tuple[Entry, ...]]:

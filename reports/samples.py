@@ -20,7 +20,7 @@ RULE = (
 @dataclass(frozen=True, slots=True)
 class Output:
     contestant: Contestant
-    words: tuple[tuple[str, bool], ...]  # (text with the space after it, repeats the word before)
+    words: tuple[tuple[str, bool], ...]  # (word or space between words, repeats the word before)
     repeats: int
     finish_reason: str
 
@@ -53,14 +53,17 @@ def repeated_ids(token_ids: Sequence[int]) -> int:
 
 
 def marked(text: str) -> tuple[tuple[str, bool], ...]:
-    """The words of `text`, each with the space around it, and whether it repeats the one before."""
-    pieces = re.findall(r"\s*\S+\s*", text)
-    cores = [_core(piece) for piece in pieces]
-    return tuple((piece, i > 0 and cores[i] == cores[i - 1]) for i, piece in enumerate(pieces))
+    """The words of `text` and the spaces between them, and of each whether it is a word that repeats the last one."""
+    found, last = [], ""
+    for piece in re.findall(r"\s+|\S+", text):
+        core = "" if piece.isspace() else _core(piece)
+        found.append((piece, core != "" and core == last))
+        last = core or last
+    return tuple(found)
 
 
 def _core(piece: str) -> str:
-    word = piece.strip().casefold()
+    word = piece.casefold()
     return re.sub(r"^\W+|\W+$", "", word) or word
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from reports import names, quality, speed
-from reports.summary import Contestant, Coverage, Summary
+from reports.summary import Cell, Contestant, Coverage, Summary
 from suites.records import Record, Run, RunInfo, Score
 
 
@@ -20,11 +20,12 @@ def summarise(run: Run, folder: str = "") -> Summary:
     order = names.contestants(records, [label for _, label in planned])
     baseline = speed.baseline_label(order)
     table = quality.table_of(run.scores)
+    cells = speed.cells(records, order, baseline, partial(quality.significantly_below, table))
     return Summary(
         info=info,
         tasks=tuple(sorted({record.task for record in records} | {task for task, _ in planned})),
         contestants=order,
-        cells=speed.cells(records, order, baseline, partial(quality.significantly_below, table)),
+        cells=cells,
         qualities=quality.qualities(table, order, records, baseline),
         reference_scores=quality.reference_scores(run.samples),
         coverage=_coverage(records, order, planned),
@@ -32,7 +33,7 @@ def summarise(run: Run, folder: str = "") -> Summary:
         warmups=sum(len(record.warmup_s) for record in records),
         warmup_s=sum(sum(record.warmup_s) for record in records),
         baseline=baseline,
-        missing=tuple(_missing(records, order, run.scores, baseline)),
+        missing=(*_missing(records, order, run.scores, baseline), *_unrivalled(cells, order)),
         warnings=tuple(_warnings(info, records, [note.replace(f"{folder}/", "") for note in run.notes])),
         samples=run.samples,
     )
@@ -41,8 +42,11 @@ def summarise(run: Run, folder: str = "") -> Summary:
 def _planned(info: RunInfo) -> Counter[tuple[str, str]]:
     """Planned trials by task and label, from the plan's cells; empty where the plan does not list them."""
     planned: Counter[tuple[str, str]] = Counter()
-    for cell in info.plan.get("cells", []):
-        planned[str(cell["task"]), str(cell["label"])] += int(cell["planned"])
+    try:
+        for cell in info.plan.get("cells", []):
+            planned[str(cell["task"]), str(cell["label"])] += int(cell["planned"])
+    except (TypeError, KeyError) as wrong:
+        raise ValueError(f"run.json: field 'plan': 'cells' is no list of planned cells: {wrong!r}") from None
     return planned
 
 
@@ -119,6 +123,16 @@ def _missing_speed(timed: Sequence[Record], order: Sequence[Contestant], baselin
     if few := sum(count < 6 for count in counts.values()):
         found.append(f"No interval on {few} of {len(counts)} median latencies: it takes 6 samples, they have fewer.")
     return found
+
+
+def _unrivalled(cells: Sequence[Cell], order: Sequence[Contestant]) -> list[str]:
+    """Contestants that were timed beside AR engines none of which writes as well."""
+    names_of = {contestant.label: contestant.name for contestant in order}
+    found = dict.fromkeys((c.task, names_of[c.label]) for c in cells if c.like_for_like and not c.each_at_best)
+    return [
+        f"No each-at-its-best speedup of {name} on {task}: every AR engine's BLEU is significantly below its own."
+        for task, name in found
+    ]
 
 
 def _missing_quality(order: Sequence[Contestant], scores: Sequence[Score], baseline: str | None) -> list[str]:

@@ -17,6 +17,7 @@ class Table:
     note: str
     heads: tuple[str, ...]  # the first column names the row; units stand in the heads
     rows: tuple[tuple[Entry, ...], ...]
+    of_text: bool = False  # set as text, not as figures to compare
 
 
 def latency_table(summary: Summary, task: str) -> Table:
@@ -104,7 +105,13 @@ def coverage_table(summary: Summary) -> Table:
             )
         )
     heads = ("contestant", "task", "succeeded / planned", "failures")
-    return Table("Coverage and failures", "Planned trials, the batched quality passes among them.", heads, tuple(rows))
+    return Table(
+        "Coverage and failures",
+        "Planned trials, the batched quality passes among them.",
+        heads,
+        tuple(rows),
+        of_text=True,
+    )
 
 
 def _latency_row(summary: Summary, cell: Cell) -> tuple[Entry, ...]:

@@ -46,10 +46,23 @@ def _facts_of(start: Start) -> list[Fact]:
         Fact("Threads", (str(start.threads),)),
         Fact("Versions", _pairs(start.versions)),
         Fact("Settings", _pairs(start.settings)),
-        Fact("Weights, sha256", _pairs(start.weights), code=True),
-        Fact("Corpora, sha256", _pairs(start.corpora), code=True),
-        Fact("Loading", tuple(f"{label}: {seconds:.2f} s" for label, seconds in sorted(start.load_s.items()))),
+        Fact("Weights, sha256", _hashes(start.weights), code=True),
+        Fact("Corpora, sha256", _hashes(start.corpora), code=True),
+        Fact("Loading", _loading(start.load_s)),
     ]
+
+
+def _hashes(found: Mapping[str, str]) -> tuple[str, ...]:
+    """A line a hash, with all that share it."""
+    return tuple(
+        clipped(f"{sha256}  {', '.join(sorted(name for name in found if found[name] == sha256))}", LONGEST)
+        for sha256 in sorted(set(found.values()))
+    )
+
+
+def _loading(load_s: Mapping[str, float]) -> tuple[str, ...]:
+    each = ", ".join(f"{label} {seconds:.2f} s" for label, seconds in sorted(load_s.items()))
+    return (each,) if each else ()
 
 
 def _dirty(start: Start) -> str:

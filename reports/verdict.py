@@ -49,10 +49,10 @@ def _has_bleu(summary: Summary, task: str, contestant: Contestant) -> bool:
 def _lead(summary: Summary) -> str:
     """The fastest parallel contestant against both denominators, and what its speed costs."""
     found = [
-        (cell.each_at_best.ratio.value, cell)
+        (speedup.ratio.value, cell)
         for task in summary.tasks
         for c in representatives(summary, task)
-        if (cell := summary.headline(task, c.label)) and cell.each_at_best
+        if (cell := summary.headline(task, c.label)) and (speedup := cell.each_at_best or cell.like_for_like)
     ]
     if not found:
         return _lead_without_race(summary)
