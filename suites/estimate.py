@@ -58,7 +58,7 @@ def estimate(ready: Prepared, began_s: float) -> Estimate:
                 seconds_each=runner.costs.get(cell, 0.0),
                 failure=failures.get(cell),
             )
-            for cell, n in planned.items()
+            for cell, n in sorted(planned.items(), key=lambda item: _place(item[0]))
         ),
         seconds=fixed_s + seconds,
         rounds=len(ready.plan.rounds),
@@ -73,6 +73,10 @@ def table(found: Estimate) -> str:
     rounds = f"{found.rounds_in_budget} of {found.rounds} rounds"
     total = sum(row.in_budget for row in found.rows)
     return "\n".join([*lines, f"{total} trials in {rounds}, about {found.seconds:.0f} s with loading and warm-up"])
+
+
+def _place(cell: Cell) -> tuple[str, str, int, int, str]:
+    return cell.task, cell.mode, cell.length or 0, cell.batch_size, cell.label
 
 
 def _line(row: Row) -> str:

@@ -116,6 +116,16 @@ def test_quality_keeps_every_output_and_its_score(fakes: Fakes, run_it: RunIt) -
     assert all(sum(r.tokens_raw) == sum(r.tokens_kept) + len(r.prompt_rows) for r in batched)  # EOS is not kept
 
 
+def test_counts_of_a_row_do_not_depend_on_its_batch(fakes: Fakes, run_it: RunIt) -> None:
+    run = run_it(fakes, "quality", "--repeats", "6", strategies="one")
+    alone = {r.prompt_rows[0]: r.tokens_kept[0] for r in run.records if r.mode == "natural"}
+    (batch,) = (r for r in run.records if r.mode == "batched")
+    assert dict(zip(batch.prompt_rows, batch.tokens_kept, strict=True)) == alone
+    assert alone == {
+        row: 6 + row for row in range(6)
+    }  # write_task: source i has 6 + i words; EOS and padding never count
+
+
 def test_scores_are_those_of_the_metrics(fakes: Fakes, run_it: RunIt) -> None:
     run = run_it(fakes, "quality", "--repeats", "1")
     metric = METRICS["length_ratio"]
