@@ -1,0 +1,159 @@
+"""The report in a real browser: inert, readable, light and dark, on a phone and on paper."""
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reports.build import write_report
+from tests.reports.conftest import hostile_race
+from tests.reports.hostile import SCRIPT
+from tests.reports.synthetic import race
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+pytestmark = pytest.mark.browser
+
+CLIPPED = """() => [...document.querySelectorAll('.plot')].filter(plot => plot.offsetParent).flatMap(plot => {
+  const frame = plot.getBoundingClientRect();
+  return [...plot.querySelectorAll('text')].filter(text => {
+    const box = text.getBoundingClientRect();
+    return box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom;
+  }).map(text => text.textContent);
+})"""
+OVERLAPPING = """() => [...document.querySelectorAll('.plot')].filter(plot => plot.offsetParent).flatMap(svg => {
+  const boxes = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+  const shared = (p, q, low, high) => Math.min(p[high], q[high]) - Math.max(p[low], q[low]);
+  return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([b, q]) =>
+    shared(p, q, 'left', 'right') > 1 && shared(p, q, 'top', 'bottom') > 4
+  ).map(([b, q]) => `${a} / ${b}`));
+})"""
+
+
+class Opened:
+    """A report in a page of its own, with everything it asked for and everything the console said."""
+
+    def __init__(self, browser, path: Path, width: int = 1200, scheme: str = "light") -> None:  # type: ignore[no-untyped-def]
+        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.requests: list[str] = []
+        self.console: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.console.append(message.text))
+        self.page.on("pageerror", lambda error: self.console.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.console.append(f"dialog: {dialog.message}"))
+        self.url = path.as_uri()
+        self.page.goto(self.url)
+        self.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[object]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@functools.cache
+def written(folder: Path, which: str) -> Path:
+    made = hostile_race() if which == "hostile" else race(lengths=(8, 16, 32, 64, 128, 192), repeats=7, rows=24)
+    return write_report(made.write(folder / which), None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.mark.parametrize("which", ["race", "hostile"])
+def test_the_page_asks_for_nothing_and_the_console_is_silent(browser, folder: Path, which: str) -> None:  # type: ignore[no-untyped-def]
+    opened = Opened(browser, written(folder, which))
+    opened.page.mouse.move(400, 400)
+    opened.page.mouse.wheel(0, 3000)
+    opened.page.wait_for_timeout(300)
+    assert [url for url in opened.requests if url not in (opened.url, "data:,")] == []
+    assert opened.console == []
+
+
+def test_the_policy_stops_what_gets_past_the_escaping(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    opened = Opened(browser, written(folder, "race"))
+    opened.page.evaluate("""() => {
+        window.ran = [];
+        document.addEventListener('securitypolicyviolation', event => window.ran.push(event.effectiveDirective));
+        for (const markup of ['<img src="https://example.invalid/a.png">', '<iframe src="https://example.invalid/"></iframe>'])
+            document.body.insertAdjacentHTML('beforeend', markup);
+        const script = document.createElement('script');
+        script.textContent = 'window.escaped = true';
+        document.body.append(script);
+    }""")
+    opened.page.wait_for_function("window.ran.length >= 3")
+    assert sorted(opened.page.evaluate("window.ran")) == ["frame-src", "img-src", "script-src-elem"]
+    assert opened.page.evaluate("window.escaped") is None
+
+
+def test_hostile_text_is_read_as_text(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    opened = Opened(browser, written(folder, "hostile"))
+    text = opened.page.inner_text("body")
+    for expected in (SCRIPT, "onerror=alert(1)", "{{ 7 * 7 }}", "⟨U+202E⟩", "⟨U+0000⟩", "😀"):
+        assert expected in text
+    assert opened.page.locator("script, main img, iframe").count() == 0
+    assert opened.page.title() == f"arnar: {SCRIPT} suite"
+
+
+@pytest.mark.parametrize("which", ["race", "hostile"])
+@pytest.mark.parametrize("width", [360, 768, 1200])
+def test_nothing_scrolls_sideways_but_tables(browser, folder: Path, which: str, width: int) -> None:  # type: ignore[no-untyped-def]
+    opened = Opened(browser, written(folder, which), width)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_no_label_of_a_figure_is_cut_or_covered(browser, folder: Path, width: int) -> None:  # type: ignore[no-untyped-def]
+    opened = Opened(browser, written(folder, "race"), width)
+    assert opened.page.locator(".plot:visible text").count() > 80
+    assert opened.page.evaluate(CLIPPED) == []
+    assert opened.page.evaluate(OVERLAPPING) == []
+
+
+@pytest.mark.parametrize(("width", "shown"), [(360, "narrow"), (1200, "wide")])
+def test_each_figure_shows_the_drawing_that_fits(browser, folder: Path, width: int, shown: str) -> None:  # type: ignore[no-untyped-def]
+    page = Opened(browser, written(folder, "race"), width).page
+    figures = page.locator("figure").count()
+    visible = {kind: page.locator(f".plot.{kind}:visible").count() for kind in ("wide", "narrow")}
+    assert figures == 4
+    assert visible == {"wide": 0, "narrow": 0} | {shown: figures}
+
+
+def test_labels_on_a_phone_are_large_enough_to_read(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    page = Opened(browser, written(folder, "race"), 360).page
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.plot.narrow text')].map(t => t.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 11  # CSS pixels from ascender to descender: letters of 9 or more
+
+
+def test_light_and_dark_follow_the_readers_choice(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    def look(scheme: str) -> tuple[str, str]:
+        page = Opened(browser, written(folder, "race"), scheme=scheme).page
+        stroke = "getComputedStyle(document.querySelector('.plot.wide path[style*=\"--s-ctc\"]')).stroke"
+        return page.evaluate("getComputedStyle(document.body).backgroundColor"), page.evaluate(stroke)
+
+    assert look("light") == ("rgb(251, 250, 246)", "rgb(184, 58, 12)")
+    assert look("dark") == ("rgb(19, 21, 23)", "rgb(255, 155, 107)")
+
+
+def test_a_table_can_be_reached_and_scrolled_by_keyboard(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    page = Opened(browser, written(folder, "race"), 360).page
+    table = page.locator("#race > .table .scroll").first
+    table.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
+
+
+def test_a_printed_report_holds_the_tables_folded_away(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    page = Opened(browser, written(folder, "race")).page
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = false })")
+    folded = page.locator("figure details tbody").first
+    assert not folded.is_visible()
+    page.emulate_media(media="print")
+    assert folded.is_visible()
