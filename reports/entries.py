@@ -44,9 +44,9 @@ def estimate(estimate: Estimate | None, decimals: int) -> Entry:
 
 
 def small(bounds: str, n: int | None = None, over: str = "") -> tuple[str, ...]:
-    """The small print below a value: its interval, its n and, on a line of its own, what it was divided by."""
+    """The small print below a value: its interval, then its n and what it was divided by."""
     count = "" if n is None else f"n = {n:,}"
-    return tuple(line for line in (f"{bounds} {count}".strip(), over) if line)
+    return tuple(line for line in (bounds, f"{count} {over}".strip()) if line)
 
 
 def sentences(quality: Quality) -> Entry:

@@ -85,7 +85,7 @@ def _speedup(summary: Summary, task: str) -> Figure | None:
     best = _speedup_series(summary, groups, lambda cell: cell.each_at_best)
     strongest = sorted({s.against for c in cells if (s := c.each_at_best)})
     baseline = summary.name(summary.baseline) if summary.baseline else "none"
-    panels = [(f"over {baseline}, same runtime", like), ("over the strongest AR engine", best)]
+    panels = [(f"over {baseline}, our own loop", like), ("over the strongest AR engine", best)]
     shown = [(heading, series) for heading, series in panels if series]
     if not shown:
         return None

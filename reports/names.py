@@ -10,7 +10,7 @@ from suites.records import Record
 
 AR_STRATEGIES = ("ar", "ar_uncached", "hf_generate", "ctranslate2")
 NEVER_TEXT = "\ufffe\uffff\u2028\u2029\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-KNOB_SIGNS = {"n_iterations": "T=", "length_beam": "lengths ", "beam_size": "beam "}
+KNOB_SIGNS = {"n_iterations": "T=", "length_beam": "b=", "beam_size": "beam ", "compute_type": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,13 @@ def clipped(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def squeezed(name: str, width: int) -> str:
+    """A contestant's short name in at most `width` characters: the strategy is cut before its knobs are."""
+    strategy, space, knobs = name.partition(" ")
+    room = width - len(space + knobs)
+    return clipped(strategy, room) + space + knobs if room >= 4 else clipped(name, width)
+
+
 def _shown(char: str) -> str:
     acts = unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t"
     return f"⟨U+{ord(char):04X}⟩" if acts or char in NEVER_TEXT else char
@@ -111,6 +118,6 @@ def _short(label: str) -> str:
 
 def _short_knob(knob: str) -> str:
     name, _, value = knob.partition("=")
-    if name == "weights":
+    if name == "weights" and value != "ar":  # "ar ar" would say nothing
         return value.removeprefix("ar_").rstrip("/").rsplit("/", 1)[-1]
-    return KNOB_SIGNS.get(name, "" if name == "compute_type" else f"{name}=") + value
+    return KNOB_SIGNS.get(name, f"{name}=") + value

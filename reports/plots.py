@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.drawing import MUTED, PAPER, TEXT, Canvas, Draw
 from reports.labels import Box, scattered, stacked
-from reports.names import LINE_STYLES, Look, clipped
+from reports.names import LINE_STYLES, Look, squeezed
 from reports.summary import Estimate
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def scatter(series: Sequence[Series], copy_bleu: float | None) -> Draw:
         _log_axis(ax, "x", _spread([p.x for one in series for p in one.points], 1.6))
         _linear_values(ax, series, [] if copy_bleu is None else [copy_bleu])
         _heads(ax, "BLEU, points", "median latency, ms")
-        notes = [] if copy_bleu is None else [_reference_line(ax, copy_bleu, "copying the source")]
+        notes = [] if copy_bleu is None else _reference_line(ax, copy_bleu, "copying the source")
         _lines(ax, series)
         _point_labels(ax, series, notes)
 
@@ -141,7 +141,7 @@ def _end_labels(ax: "Axes", series: Sequence[Series], canvas: Canvas) -> None:
         ax.plot(
             [x + 5, text_x - 3], [y, height], color=one.colour, linewidth=0.7, transform=None, clip_on=False, alpha=0.6
         )
-        name = clipped(one.name, room)
+        name = squeezed(one.name, room)
         ax.text(text_x, height, name, color=one.colour, transform=None, va="center", ha="left")
 
 
@@ -150,7 +150,7 @@ def _point_labels(ax: "Axes", series: Sequence[Series], notes: Sequence[Box]) ->
     box = ax.get_window_extent()
     frame = Box(box.x0 + 2, box.y0 + 2, ax.figure.bbox.width, box.y1 + 12)
     points = [tuple(map(float, ax.transData.transform((one.points[0].x, one.points[0].y)))) for one in series]
-    shown = [clipped(one.name, 24) for one in series]
+    shown = [squeezed(one.name, 24) for one in series]
     widths = [len(name) * LETTER for name in shown]
     places = scattered([(x, y) for x, y in points], widths, TEXT * 1.15, frame, [*_bars(ax, series), *notes])
     for one, name, (x, y), place in zip(series, shown, points, places, strict=True):
@@ -162,21 +162,24 @@ def _point_labels(ax: "Axes", series: Sequence[Series], notes: Sequence[Box]) ->
 
 
 def _bars(ax: "Axes", series: Sequence[Series]) -> list[Box]:
-    """The room that vertical intervals take."""
+    """The room that intervals take, across and up."""
     found = []
     for p in (p for one in series for p in one.points):
-        if p.low is not None and p.high is not None:
-            (x, low), (_, high) = ax.transData.transform([(p.x, p.low), (p.x, p.high)])
-            found.append(Box(x - 2, low, x + 2, high))
+        left, right = p.across or (p.x, p.x)
+        low, high = (p.y, p.y) if p.low is None or p.high is None else (p.low, p.high)
+        corners = [(left, p.y), (right, p.y), (p.x, low), (p.x, high)]
+        (x0, y), (x1, _), (x, y0), (_, y1) = ax.transData.transform(corners)
+        found += [Box(x0, y - 1, x1, y + 1), Box(x - 1, y0, x + 1, y1)]
     return found
 
 
-def _reference_line(ax: "Axes", level: float, name: str) -> Box:
-    """A dashed line across the panel with its name at the left; returns the room the name takes."""
+def _reference_line(ax: "Axes", level: float, name: str) -> list[Box]:
+    """A dashed line across the panel with its name at the left; returns the room that both take."""
     ax.axhline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
-    x, y = ax.get_window_extent().x0 + 4, float(ax.transData.transform((ax.get_xlim()[0], level))[1])
+    panel = ax.get_window_extent()
+    x, y = panel.x0 + 4, float(ax.transData.transform((ax.get_xlim()[0], level))[1])
     ax.text(x, y + 4, name, color=MUTED, transform=None, va="bottom", ha="left")
-    return Box(x, y - 2, x + len(name) * LETTER, y + 4 + TEXT)
+    return [Box(panel.x0, y - 1, panel.x1, y + 1), Box(x, y, x + len(name) * LETTER, y + 4 + TEXT)]
 
 
 def _log_lengths(ax: "Axes", series: Sequence[Series], lengths: Sequence[int]) -> None:

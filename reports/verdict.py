@@ -208,10 +208,17 @@ def _iterations(summary: Summary, task: str) -> list[str]:
 
 
 def _trend(what: str, metric: str, decimals: int, unit: str, qualities: list[tuple[int, Quality]]) -> str:
-    """`BLEU rises: 16.0 at T = 1, 31.0 at T = 4`, the verb computed from every step; '' for a single point."""
+    """`BLEU rises at every step, 16.0 at T = 1 and 31.0 at T = 4`, computed from all points; '' for a single one."""
     points = [(t, q.scores[metric].value) for t, q in qualities if metric in q.scores]
     if len(points) < 2:
         return ""
-    steps = [after - before for (_, before), (_, after) in zip(points, points[1:], strict=False)]
-    verb = "rises" if min(steps) > 0 else "falls" if max(steps) < 0 else "neither only rises nor only falls"
-    return f"{what} {verb}, {listed([f'{fixed(value, decimals)}{unit} at T = {t}' for t, value in points])}"
+    shown = points if len(points) < 5 else [points[0], points[len(points) // 3], points[-1]]
+    path = listed([f"{fixed(value, decimals)}{unit} at T = {t}" for t, value in shown])
+    return f"{what} {_verb([value for _, value in points])}, {path}"
+
+
+def _verb(values: list[float]) -> str:
+    steps = [after - before for before, after in zip(values, values[1:], strict=False)]
+    up = values[-1] > values[0]
+    steady = min(steps) > 0 if up else max(steps) < 0
+    return f"{'rises' if up else 'falls'}{' at every step' if steady else ', though not at every step'}"

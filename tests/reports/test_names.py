@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from reports.names import LOOKS, OTHER_LOOKS, Look, contestants, looks, visible
+from reports.names import LOOKS, OTHER_LOOKS, Look, contestants, looks, squeezed, visible
 from tests.reports.synthetic import record
 
 PAGES = {"light": "#ffffff", "dark": "#1a1d20"}  # the panel behind a figure, as template.html has it
@@ -88,7 +88,20 @@ def test_short_names_drop_what_goes_without_saying() -> None:
         "ctranslate2:compute_type=int8",
         "mask_predict:n_iterations=10:length_beam=3",
     ]
-    assert names(*labels) == ["ar", "ar shallow", "ctranslate2 int8", "mask_predict T=10 lengths 3"]
+    assert names(*labels) == ["ar", "ar shallow", "ctranslate2 int8", "mask_predict T=10 b=3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "squeezed_name"),
+    [
+        ("mask_predict", "mask_predict"),
+        ("ctranslate2 shallow int8", "ctr… shallow int8"),
+        ("a_very_long_strategy_name", "a_very_long_stra…"),
+        ("x " + "y" * 30, "x yyyyyyyyyyyyyy…"),
+    ],
+)
+def test_where_room_is_short_the_strategy_is_cut_before_its_knobs(name: str, squeezed_name: str) -> None:
+    assert squeezed(name, 17) == squeezed_name
 
 
 def test_two_labels_never_share_a_name() -> None:
