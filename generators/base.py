@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 TokenRow = tuple[int, ...]
+DTYPES = ("float32", "float64", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,10 @@ class Prompt:
     """One row of a request: for a sequence-to-sequence model, the source, with its EOS if the model expects one."""
 
     prefix_ids: TokenRow
+
+    def __post_init__(self) -> None:
+        if not self.prefix_ids:
+            raise ValueError("a prompt needs at least one token; an empty source is its EOS alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,12 @@ class Placement:
     device: str = "cpu"
     dtype: str = "float32"
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise ValueError(f"unknown dtype {self.dtype!r}; choose from: {', '.join(DTYPES)}")
+        if self.threads < 1:
+            raise ValueError(f"threads must be 1 or more, got {self.threads}")
 
 
 class Phase(enum.StrEnum):

@@ -1,11 +1,13 @@
 """Every strategy by name, and how a person names an entry in the race: `STRATEGY[:knob=value]*`.
 
-`mask_predict:n_iterations=10:weights=cmlm` is the strategy `mask_predict` with two knobs set. `weights` is a knob of all:
-a shipped model's name, a folder, or a name on the model hub. Nothing here imports torch before something is built.
+`mask_predict:n_iterations=10:weights=cmlm` is the strategy `mask_predict` with two knobs set. `weights` is a knob of
+all: a shipped model's name, a folder, or a name on the model hub. Nothing here imports torch before something is built.
 """
 
 import dataclasses
 import importlib
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,27 +112,37 @@ def parse(text: str) -> Spec:
     return Spec(text, name, knobs)
 
 
-def build(spec: Spec, placement: Placement = Placement()) -> Loaded:
-    """The strategy, loaded. Raises ValueError for a bad knob or missing weights, ImportError for a missing engine."""
-    import torch
-
-    from generators.models.files import file_hash
-
-    torch.set_num_threads(placement.threads)
+def build(spec: Spec, placement: Placement | None = None) -> Loaded:
+    """The strategy, loaded. Raises ValueError for a bad knob or bad weights, ImportError for a missing engine."""
+    placement = placement or Placement()
+    prepare_torch(placement)
     strategy = STRATEGIES[spec.strategy]
     module, _, name = strategy.implementation.partition(":")
     implementation = getattr(importlib.import_module(module), name)
+    config = resolve(spec, implementation.config_type)
     weights = spec.knobs.get("weights", strategy.weights)
     folder = find_weights(weights)
-    config = resolve(spec, implementation.config_type)
+    weights_sha256 = verified(folder)
     generator, codec = implementation.load(folder, config, placement)
     return Loaded(
         generator=generator,
         codec=codec,
         config={**dataclasses.asdict(config), "weights": weights},
-        weights_sha256=file_hash(folder / "model.safetensors"),
+        weights_sha256=weights_sha256,
         cache=strategy.cache,
     )
+
+
+def prepare_torch(placement: Placement) -> None:
+    """Set torch's threads. Raises ValueError for a device that is not here."""
+    import torch
+
+    try:
+        torch.empty(0, device=placement.device)
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"device {placement.device!r} cannot be used here: {reason}") from None
+    torch.set_num_threads(placement.threads)
 
 
 def resolve(spec: Spec, config_type: type) -> Any:
@@ -157,14 +169,34 @@ def find_weights(name: str) -> Path:
     for folder in (SHIPPED / name, Path(name)):
         if (folder / "config.json").is_file():
             return folder
-    shipped = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
+    shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))) or "none"
+    wrong = f"no weights {name!r}: not shipped ({shipped}), no model folder"
+    if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name) or Path(name).exists():
+        raise ValueError(f"{wrong}, no hub name (owner/model)")
+    return fetch(name, wrong)
+
+
+def fetch(name: str, wrong: str) -> Path:
+    """A hub model's files in the hub's own cache; raises ValueError that begins with `wrong` where there are none."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     try:
         return Path(snapshot_download(name, allow_patterns=["*.json", "*.spm", "model.safetensors"]))
-    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"no weights {name!r}: not shipped ({', '.join(shipped)}), no folder, not on the hub ({reason})"
-        ) from None
+    except (HFValidationError, HfHubHTTPError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"{wrong}, not on the hub ({reason})") from None
+
+
+def verified(folder: Path) -> str:
+    """The sha256 of a folder's weights. Raises ValueError where a manifest beside the folder disagrees."""
+    from generators.models.files import WEIGHTS, file_hash
+
+    if not (folder / WEIGHTS).is_file():
+        raise ValueError(f"{folder} has no {WEIGHTS}; weights are loaded from safetensors only")
+    manifest = folder.parent / "MANIFEST.json"
+    accounts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {}
+    for name, wanted in accounts.get(folder.name, {}).get("files_sha256", {}).items():
+        if not (folder / name).is_file() or file_hash(folder / name) != wanted:
+            raise ValueError(f"{folder / name} is not the file that {manifest} was written for; restore it")
+    return file_hash(folder / WEIGHTS)

@@ -28,7 +28,9 @@ def probabilities(logits: Tensor, sampling: Sampling) -> Tensor:
     top-k keeps the k largest logits, then top-p the smallest set whose mass reaches p, the most likely token always
     among them (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751). Ties at the edge go to the lower id.
     """
-    order = logits.double().div(sampling.temperature).sort(-1, descending=True, stable=True)
+    logits = logits.double()
+    logits = (logits - logits.amax(-1, keepdim=True)) / sampling.temperature  # at most 0: no temperature overflows it
+    order = logits.sort(dim=-1, descending=True, stable=True)
     probs = order.values.softmax(-1)
     if 0 < sampling.top_k < probs.shape[-1]:
         probs[..., sampling.top_k :] = 0

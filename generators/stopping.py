@@ -1,4 +1,4 @@
-"""Which of a row's tokens are kept, and why it ended: EOS, stop strings and `max_new_tokens`, one rule for every strategy."""
+"""Which of a row's tokens are kept and why it ended, by EOS, stop strings and `max_new_tokens`: one rule for all."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,6 +10,13 @@ Decode = Callable[[Sequence[int]], str]
 def limit(length: Length) -> int:
     """The most tokens a row may keep."""
     return length.n if isinstance(length, Exact) else length.max_new_tokens
+
+
+def nothing(request: Request) -> Generation:
+    """The answer where no token may be kept: no pass is made, and every row ended by its length."""
+    n_rows = len(request.prompts)
+    reasons = (FinishReason.LENGTH,) * n_rows
+    return Generation(token_ids=((),) * n_rows, tokens_raw=(0,) * n_rows, finish_reasons=reasons, steps=())
 
 
 def answer(
@@ -55,3 +62,8 @@ def before_stop(token_ids: TokenRow, stop_strings: Sequence[str], decode: Decode
     while n_kept and len(decode(token_ids[:n_kept])) > min(found):
         n_kept -= 1
     return token_ids[:n_kept]
+
+
+def until(row: list[int], eos_token_id: int) -> list[int]:
+    """What the row had emitted when it ended: its EOS is the last."""
+    return row[: row.index(eos_token_id) + 1] if eos_token_id in row else row

@@ -1,5 +1,7 @@
 """Text to token ids and back, by the tokenizer that lies beside a model's weights."""
 
+import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -51,12 +53,25 @@ class MarianCodec:
     def _ids(self, text: str) -> tuple[int, ...]:
         # Straight to the pieces: text that spells "</s>" is text, and must not end a source.
         pieces = self.tokenizer._tokenize(text)
-        return tuple(self.tokenizer.convert_tokens_to_ids(pieces))
+        return tuple(self.tokenizer._convert_token_to_id(piece) for piece in pieces)
 
 
 def load_codec(folder: Path) -> MarianCodec:
-    """The tokenizer beside a model's weights."""
+    """The tokenizer beside a model's weights. Raises ValueError where its files are missing or broken."""
     from transformers import MarianTokenizer
 
-    tokenizer = MarianTokenizer.from_pretrained(folder)
-    return MarianCodec(tokenizer, int(tokenizer.model_max_length))
+    if missing := [name for name in ("source.spm", "target.spm", "vocab.json") if not (folder / name).is_file()]:
+        raise ValueError(f"{folder} has no tokenizer: {', '.join(missing)} missing")
+    try:
+        tokenizer = MarianTokenizer.from_pretrained(folder)
+    except (AssertionError, KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder}: its tokenizer cannot be read: {str(error).partition(chr(10))[0]}") from None
+    return MarianCodec(tokenizer, min(int(tokenizer.model_max_length), n_positions(folder)))
+
+
+def n_positions(folder: Path) -> int:
+    """How many positions the model in `folder` has; no limit where there is only a tokenizer yet."""
+    path = folder / "config.json"
+    if not path.is_file():
+        return sys.maxsize
+    return int(json.loads(path.read_text(encoding="utf-8"))["max_position_embeddings"])

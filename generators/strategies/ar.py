@@ -4,6 +4,7 @@ Sutskever et al. 2014, https://arxiv.org/abs/1409.3215; the cached step of a tra
 https://arxiv.org/abs/1911.02150. Greedy or sampled here; `beam_size` above 1 hands over to `beam.py`.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -12,11 +13,11 @@ import torch
 
 from generators.base import Capability, Generation, Phase, Placement, Request, Stopwatch, require
 from generators.models.files import load_model
-from generators.models.inputs import forbidden, source_tensor
-from generators.models.marian import Cache, Marian
+from generators.models.inputs import encode, forbidden, start_tokens
+from generators.models.marian import Cache, Marian, Memory
 from generators.models.text import Codec, load_codec
 from generators.sampling import Sampler
-from generators.stopping import answer, finish, limit
+from generators.stopping import answer, finish, limit, nothing
 from generators.strategies.beam import beam_search
 
 
@@ -28,16 +29,29 @@ class ArConfig:
     def __post_init__(self) -> None:
         if self.beam_size < 1:
             raise ValueError(f"beam_size must be 1 or more, got {self.beam_size}")
+        if not math.isfinite(self.length_penalty):
+            raise ValueError(f"length_penalty must be finite, got {self.length_penalty}")
 
 
 class Autoregressive:
     """See the module's docstring. A beam draws nothing, so it cannot sample."""
 
     config_type = ArConfig
+    capabilities = frozenset(
+        {
+            Capability.EXACT_LENGTH,
+            Capability.NATURAL_LENGTH,
+            Capability.SAMPLING,
+            Capability.STOP_STRINGS,
+            Capability.BATCH,
+            Capability.COUNTS,
+        }
+    )
 
     def __init__(self, model: Marian, codec: Codec, config: ArConfig = ArConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
-        self.capabilities = frozenset(Capability) - ({Capability.SAMPLING} if config.beam_size > 1 else set())
+        if config.beam_size > 1:
+            self.capabilities = self.capabilities - {Capability.SAMPLING}
 
     @classmethod
     def load(cls, folder: Path, config: ArConfig, placement: Placement) -> tuple[Self, Codec]:
@@ -48,23 +62,26 @@ class Autoregressive:
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
-        model, n_rows, max_new_tokens = self.model, len(request.prompts), limit(request.length)
         stopwatch.start()
-        sources = source_tensor(request.prompts, model)
-        memory = model.encode(sources)
-        stopwatch.lap(Phase.ENCODE, calls=1, positions=sources.numel())
+        if limit(request.length) == 0:
+            return nothing(request)
+        memory = encode(self.model, request, stopwatch)
         if self.config.beam_size > 1:
             rows = beam_search(
-                model, memory, request.length, self.config.beam_size, self.config.length_penalty, stopwatch
+                self.model, memory, request.length, self.config.beam_size, self.config.length_penalty, stopwatch
             )
-            return answer(rows, request, stopwatch, model.config.eos_token_id, self.codec.decode)
+        else:
+            rows = self.one_by_one(memory, request, stopwatch)
+        return answer(rows, request, stopwatch, self.model.config.eos_token_id, self.codec.decode)
 
-        cache = Cache(model.config, n_rows, max_new_tokens, memory.states)
-        banned = forbidden(model, request.length)
-        sample = Sampler(request.sampling)
-        token_ids = sources.new_full((n_rows, 1), model.config.decoder_start_token_id)
-        rows = [[] for _ in range(n_rows)]
-        running = list(range(n_rows)) if max_new_tokens else []
+    def one_by_one(self, memory: Memory, request: Request, stopwatch: Stopwatch) -> list[list[int]]:
+        """The ids each row emitted until it ended, EOS included. Rows that ended ride along until the last one does."""
+        model, max_new_tokens = self.model, limit(request.length)
+        rows: list[list[int]] = [[] for _ in request.prompts]
+        running = list(range(len(rows)))
+        cache = Cache(model.config, len(rows), max_new_tokens, memory.states)
+        banned, sample = forbidden(model, request.length), Sampler(request.sampling)
+        token_ids = start_tokens(model, len(rows))
         for step in range(max_new_tokens):
             hidden = model.model.decoder(model.embed(token_ids, step), memory, cache=cache)
             logits = model.logits(hidden)[:, -1].index_fill_(1, banned, float("-inf"))
@@ -72,17 +89,15 @@ class Autoregressive:
             emitted = token_ids[:, 0].tolist()
             for row in running:
                 rows[row].append(emitted[row])
-            stopwatch.lap(Phase.DECODE, calls=1, positions=n_rows)
+            stopwatch.lap(Phase.DECODE, calls=1, positions=len(rows))
             running = [row for row in running if not self.ended(rows[row], request)]
             if not running:
                 break
-        return answer(rows, request, stopwatch, model.config.eos_token_id, self.codec.decode)
+        return rows
 
     def ended(self, row: list[int], request: Request) -> bool:
         """Whether the row needs no further token: EOS, or a stop string in its text."""
-        if row[-1] == self.model.config.eos_token_id:
-            return True
-        return (
-            bool(request.stop_strings)
-            and finish(row, request, self.model.config.eos_token_id, self.codec.decode)[1] is not None
-        )
+        eos_token_id = self.model.config.eos_token_id
+        if row[-1] == eos_token_id or not request.stop_strings:
+            return row[-1] == eos_token_id
+        return finish(row, request, eos_token_id, self.codec.decode)[1] is not None

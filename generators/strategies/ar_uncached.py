@@ -11,10 +11,10 @@ import torch
 
 from generators.base import Capability, Generation, Phase, Placement, Request, Stopwatch, require
 from generators.models.files import load_model
-from generators.models.inputs import forbidden, source_tensor
+from generators.models.inputs import encode, forbidden, start_tokens
 from generators.models.marian import Marian, causal_mask
 from generators.models.text import Codec, load_codec
-from generators.stopping import answer, limit
+from generators.stopping import answer, limit, nothing, until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,26 +40,20 @@ class UncachedAutoregressive:
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
-        model, eos_token_id = self.model, self.model.config.eos_token_id
         stopwatch.start()
-        sources = source_tensor(request.prompts, model)
-        memory = model.encode(sources)
-        stopwatch.lap(Phase.ENCODE, calls=1, positions=sources.numel())
-
+        if limit(request.length) == 0:
+            return nothing(request)
+        model, eos_token_id = self.model, self.model.config.eos_token_id
+        memory = encode(model, request, stopwatch)
         banned = forbidden(model, request.length)
-        token_ids = sources.new_full((len(sources), 1), model.config.decoder_start_token_id)
+        token_ids = start_tokens(model, len(request.prompts))
         for _ in range(limit(request.length)):
             x = model.embed(token_ids)
             hidden = model.model.decoder(x, memory, mask=causal_mask(x))[:, -1]
             best = model.logits(hidden).index_fill_(1, banned, float("-inf")).argmax(-1)
             stopwatch.lap(Phase.DECODE, calls=1, positions=token_ids.numel())
             token_ids = torch.cat([token_ids, best[:, None]], dim=1)
-            if bool((token_ids == eos_token_id).any(1).all()):
+            if bool((token_ids[:, 1:] == eos_token_id).any(1).all()):  # the start token of some models is EOS
                 break
         rows = [until(row, eos_token_id) for row in token_ids[:, 1:].tolist()]
         return answer(rows, request, stopwatch, eos_token_id, self.codec.decode)
-
-
-def until(row: list[int], eos_token_id: int) -> list[int]:
-    """What the row had emitted when it ended: its EOS is the last."""
-    return row[: row.index(eos_token_id) + 1] if eos_token_id in row else row

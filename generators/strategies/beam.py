@@ -1,7 +1,7 @@
-"""Beam search for `ar.py`: the `beam_size` most probable prefixes advance together; finished ones compete by mean log probability.
+"""Beam search for `ar.py`: the `beam_size` most probable prefixes advance together, and those that ended compete.
 
-Graves 2012, https://arxiv.org/abs/1211.3711; the length penalty as a power, Wu et al. 2016, https://arxiv.org/abs/1609.08144,
-in the simpler form that fairseq and transformers use.
+They compete by log probability over length to a power. Graves 2012, https://arxiv.org/abs/1211.3711; the length penalty
+as in Wu et al. 2016, https://arxiv.org/abs/1609.08144, in the simpler form that fairseq and transformers use.
 """
 
 from dataclasses import dataclass, field
@@ -10,58 +10,61 @@ import torch
 from torch import Tensor
 
 from generators.base import Length, Phase, Stopwatch
-from generators.models.inputs import forbidden
+from generators.models.inputs import forbidden, start_tokens
 from generators.models.marian import Cache, Marian, Memory
 from generators.stopping import limit
 
 
 @dataclass(slots=True)
 class Finished:
-    """The best hypotheses of one row that have ended, at most `beam_size` of them."""
+    """The best hypotheses of one row that have ended, at most `beam_size` of them; none is added once it is closed."""
 
     beam_size: int
     length_penalty: float
     hypotheses: list[tuple[float, list[int]]] = field(default_factory=list)
+    closed: bool = False
 
     def add(self, score: float, token_ids: list[int]) -> None:
+        if self.closed or score == float("-inf"):
+            return  # a row must not profit from passes made for its neighbours; a beam that never lived cannot end
         self.hypotheses.append((score / len(token_ids) ** self.length_penalty, token_ids))
         self.hypotheses = sorted(self.hypotheses, key=lambda one: -one[0])[: self.beam_size]
 
-    def closed_to(self, score: float, n_tokens: int) -> bool:
-        """Whether a running prefix of this log probability cannot enter any more if it ended now."""
+    def close_to(self, score: float, n_tokens: int) -> None:
+        """Close when a running prefix of this log probability could not enter any more if it ended now."""
         full = len(self.hypotheses) == self.beam_size
-        return full and self.hypotheses[-1][0] >= score / n_tokens**self.length_penalty
+        self.closed |= full and self.hypotheses[-1][0] >= score / n_tokens**self.length_penalty
 
 
 def beam_search(
     model: Marian, memory: Memory, length: Length, beam_size: int, length_penalty: float, stopwatch: Stopwatch
 ) -> list[list[int]]:
     """The best hypothesis of each row, with its EOS where it wrote one."""
-    n_rows, eos_token_id, device = len(memory.states), model.config.eos_token_id, memory.states.device
-    max_new_tokens = limit(length)
+    n_rows, max_new_tokens, device = len(memory.states), limit(length), memory.states.device
     memory = memory.select(torch.arange(n_rows, device=device).repeat_interleave(beam_size))
     cache, banned = Cache(model.config, n_rows * beam_size, max_new_tokens, memory.states), forbidden(model, length)
     scores = memory.states.new_full((n_rows, beam_size), float("-inf"))
     scores[:, 0] = 0  # all beams of a row start equal, so only one may fork
-    prefixes = torch.empty(n_rows * beam_size, 0, dtype=torch.long, device=device)
-    token_ids = prefixes.new_full((n_rows * beam_size, 1), model.config.decoder_start_token_id)
+    token_ids = start_tokens(model, n_rows * beam_size)
+    prefixes = token_ids[:, :0]
     finished = [Finished(beam_size, length_penalty) for _ in range(n_rows)]
 
     for step in range(max_new_tokens):
         hidden = model.model.decoder(model.embed(token_ids, step), memory, cache=cache)
         logits = model.logits(hidden)[:, -1].index_fill_(1, banned, float("-inf"))
         total = scores[:, :, None] + logits.log_softmax(-1).view(n_rows, beam_size, -1)
-        scores, parents, token_ids = advance(total, prefixes, finished, eos_token_id)
+        scores, parents, token_ids = advance(total, prefixes, finished, model.config.eos_token_id)
         cache.reorder(parents)
         prefixes = torch.cat([prefixes[parents], token_ids], dim=1)
         stopwatch.lap(Phase.DECODE, calls=1, positions=n_rows * beam_size)
-        if all(one.closed_to(best, step + 1) for one, best in zip(finished, scores[:, 0].tolist(), strict=True)):
+        for one, best in zip(finished, scores[:, 0].tolist(), strict=True):
+            one.close_to(best, step + 1)
+        if all(one.closed for one in finished):
             break
     for row, running in enumerate(prefixes.view(n_rows, beam_size, -1).tolist()):
         for score, prefix in zip(scores[row].tolist(), running, strict=True):
-            if prefix and score > float("-inf"):
-                finished[row].add(score, prefix)
-    return [one.hypotheses[0][1] if one.hypotheses else [] for one in finished]
+            finished[row].add(score, prefix)
+    return [one.hypotheses[0][1] for one in finished]
 
 
 def advance(
@@ -78,7 +81,7 @@ def advance(
     for row, rank in ends[:, :beam_size].nonzero().tolist():
         prefix = prefixes[row * beam_size + int(parents[row, rank])].tolist()
         finished[row].add(best.values[row, rank].item(), [*prefix, eos_token_id])
-    kept = ends.long().argsort(1, stable=True)[:, :beam_size]
+    kept = ends.long().argsort(dim=1, stable=True)[:, :beam_size]
     rows = torch.arange(n_rows, device=total.device)[:, None] * beam_size
     return (
         best.values.gather(1, kept),

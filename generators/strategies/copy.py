@@ -6,7 +6,7 @@ from typing import Self
 
 from generators.base import Capability, FinishReason, Generation, Placement, Request, Stopwatch, require
 from generators.models.text import Codec, load_codec
-from generators.stopping import answer
+from generators.stopping import answer, limit, nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,5 +31,7 @@ class Copy:
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
         stopwatch.start()
+        if limit(request.length) == 0:
+            return nothing(request)
         rows = [prompt.prefix_ids for prompt in request.prompts]
         return answer(rows, request, stopwatch, self.eos_token_id, self.codec.decode, own_end=FinishReason.EOS)

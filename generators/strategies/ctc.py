@@ -13,9 +13,9 @@ import torch
 from generators.base import Capability, FinishReason, Generation, Phase, Placement, Request, Stopwatch, require
 from generators.models.files import load_model
 from generators.models.heads import CtcMarian
-from generators.models.inputs import forbidden, source_tensor
+from generators.models.inputs import encode, forbidden
 from generators.models.text import Codec, load_codec
-from generators.stopping import answer
+from generators.stopping import answer, limit, nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Ctc:
     """See the module's docstring. The length emerges, so it cannot be set."""
 
     config_type = CtcConfig
-    capabilities = frozenset(Capability) - {Capability.EXACT_LENGTH, Capability.SAMPLING}
+    capabilities = frozenset({Capability.NATURAL_LENGTH, Capability.STOP_STRINGS, Capability.BATCH, Capability.COUNTS})
 
     def __init__(self, model: CtcMarian, codec: Codec, config: CtcConfig = CtcConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
@@ -41,12 +41,11 @@ class Ctc:
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
-        model = self.model
         stopwatch.start()
-        sources = source_tensor(request.prompts, model)
-        memory = model.encode(sources)
-        stopwatch.lap(Phase.ENCODE, calls=1, positions=sources.numel())
-
+        if limit(request.length) == 0:
+            return nothing(request)
+        model = self.model
+        memory = encode(model, request, stopwatch)
         logits = model.read(memory).index_fill_(2, forbidden(model, request.length), float("-inf"))
         frames = logits.argmax(-1).tolist()
         stopwatch.lap(Phase.DECODE, calls=1, positions=logits.shape[0] * logits.shape[1])

@@ -1,20 +1,34 @@
 """The same AR weights, decoded by CTranslate2: the strongest CPU engine for this architecture, in float32 or int8.
 
-https://github.com/OpenNMT/CTranslate2; int8 as in Bhandare et al. 2019, https://arxiv.org/abs/1906.00532. The weights are
-converted on first use into a cache folder keyed by their hash.
+https://github.com/OpenNMT/CTranslate2; int8 as in Bhandare et al. 2019, https://arxiv.org/abs/1906.00532. The weights
+are converted on first use into a cache folder keyed by their hash.
 """
 
+import hashlib
 import json
 import os
-import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from generators.base import Capability, Exact, Generation, Phase, Placement, Request, Stopwatch, require
-from generators.models.files import file_hash
+from generators.base import (
+    Capability,
+    Exact,
+    FinishReason,
+    Generation,
+    Phase,
+    Placement,
+    Request,
+    Stopwatch,
+    Unsupported,
+    require,
+)
+from generators.models.files import WEIGHTS, file_hash, read_ar_config
+from generators.models.inputs import check
+from generators.models.marian import MarianConfig
 from generators.models.text import Codec, load_codec
-from generators.stopping import answer, limit
+from generators.stopping import answer, limit, nothing
 
 COMPUTE_TYPES = ("float32", "int8")
 
@@ -37,8 +51,10 @@ class CTranslate2:
     config_type = CTranslate2Config
     capabilities = frozenset({Capability.EXACT_LENGTH, Capability.NATURAL_LENGTH, Capability.BATCH})
 
-    def __init__(self, translator: Any, vocabulary: dict[str, int], codec: Codec, config: CTranslate2Config) -> None:
-        self.translator, self.codec, self.config = translator, codec, config
+    def __init__(
+        self, translator: Any, vocabulary: dict[str, int], shape: MarianConfig, codec: Codec, config: CTranslate2Config
+    ) -> None:
+        self.translator, self.shape, self.codec, self.config = translator, shape, codec, config
         self.ids = vocabulary
         self.pieces = {index: piece for piece, index in vocabulary.items()}
 
@@ -46,45 +62,62 @@ class CTranslate2:
     def load(cls, folder: Path, config: CTranslate2Config, placement: Placement) -> tuple[Self, Codec]:
         import ctranslate2
 
+        shape, codec = read_ar_config(folder), load_codec(folder)
         translator = ctranslate2.Translator(
-            str(converted(folder, config.compute_type)), device=placement.device.partition(":")[0],
+            str(converted(folder, shape)), device=placement.device.partition(":")[0],
             compute_type=config.compute_type, inter_threads=1, intra_threads=placement.threads,
         )  # fmt: skip
         vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-        codec = load_codec(folder)
-        return cls(translator, vocabulary, codec, config), codec
+        return cls(translator, vocabulary, shape, codec, config), codec
 
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
-        max_new_tokens = limit(request.length)
         stopwatch.start()
+        max_new_tokens = limit(request.length)
         if max_new_tokens == 0:
-            return answer([[] for _ in request.prompts], request, stopwatch, self.eos_token_id, self.codec.decode)
+            return nothing(request)
+        check(request, self.shape.max_position_embeddings, self.shape.vocab_size)
         results = self.translator.translate_batch(
             [[self.pieces[token_id] for token_id in prompt.prefix_ids] for prompt in request.prompts],
-            beam_size=self.config.beam_size, max_decoding_length=max_new_tokens, max_input_length=0, return_end_token=True,
-            min_decoding_length=max_new_tokens if isinstance(request.length, Exact) else 0,
+            beam_size=self.config.beam_size, max_decoding_length=max_new_tokens, max_input_length=0,
+            min_decoding_length=max_new_tokens if isinstance(request.length, Exact) else 0, return_end_token=True,
         )  # fmt: skip
         rows = [[self.ids[piece] for piece in result.hypotheses[0]] for result in results]
         stopwatch.lap(Phase.ENGINE)
-        return answer(rows, request, stopwatch, self.eos_token_id, self.codec.decode)
+        if isinstance(request.length, Exact) and not all(rows):
+            raise Unsupported("CTranslate2 never decodes an empty source, so it cannot give it a set length")
+        eos_token_id, decode = self.shape.eos_token_id, self.codec.decode
+        return answer(rows, request, stopwatch, eos_token_id, decode, own_end=FinishReason.EOS)
 
-    @property
-    def eos_token_id(self) -> int:
-        return self.ids["</s>"]
+
+def converted(folder: Path, shape: MarianConfig) -> Path:
+    """The engine's own form of the weights in `folder`, in float32, made where it is not yet in the cache.
+
+    int8 is made from it when loaded. Raises ValueError for weights the engine reads otherwise, and for a cache folder
+    that cannot be written.
+    """
+    if not shape.pad_token_id == shape.decoder_start_token_id == shape.vocab_size - 1:
+        raise ValueError(f"{folder}: CTranslate2 takes the last id for padding and starts from it; this model does not")
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arnar" / "ctranslate2"
+    files = (WEIGHTS, "config.json", "vocab.json")
+    target = home / hashlib.sha256("".join(file_hash(folder / name) for name in files).encode()).hexdigest()[:24]
+    if not target.is_dir():
+        try:
+            convert(folder, target)
+        except OSError as error:
+            raise ValueError(f"cannot keep converted weights in {home} ({error}); set XDG_CACHE_HOME") from None
+    return target
 
 
-def converted(folder: Path, compute_type: str) -> Path:
-    """The engine's own form of the weights in `folder`, made where it is not yet in the cache."""
+def convert(folder: Path, target: Path) -> None:
+    """Write `target` whole or not at all, and leave it alone where another process was first."""
     from ctranslate2.converters import TransformersConverter
 
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "arnar" / "ctranslate2"
-    target = home / f"{file_hash(folder / 'model.safetensors')[:16]}-{compute_type}"
-    if not target.is_dir():
-        half_made = target.with_name(f"{target.name}.{os.getpid()}.part")
-        TransformersConverter(str(folder)).convert(str(half_made), quantization=compute_type, force=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".half-") as half_made:
+        TransformersConverter(str(folder)).convert(f"{half_made}/model", quantization="float32")
         try:
-            half_made.replace(target)
-        except OSError:  # another process was first
-            shutil.rmtree(half_made)
-    return target
+            Path(half_made, "model").replace(target)
+        except OSError:
+            if not target.is_dir():
+                raise

@@ -1,7 +1,7 @@
 """Mask-predict: predict all tokens at once, mask the least sure again, and repeat a constant number of times.
 
-Ghazvininejad et al. 2019, https://arxiv.org/abs/1904.09324, section 4: linear schedule, length beam, the candidate with the
-best mean log probability wins. One iteration is the classical length-predicted one-shot.
+Ghazvininejad et al. 2019, https://arxiv.org/abs/1904.09324, section 4: linear schedule, length beam, the candidate with
+the best mean log probability wins. One iteration is the classical length-predicted one-shot.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from torch import Tensor
 from generators.base import Capability, Exact, FinishReason, Generation, Phase, Placement, Request, Stopwatch, require
 from generators.models.files import load_model
 from generators.models.heads import CmlmMarian
-from generators.models.inputs import forbidden, source_tensor
+from generators.models.inputs import encode, forbidden
 from generators.models.marian import Memory
 from generators.models.text import Codec, load_codec
-from generators.stopping import answer, limit
+from generators.stopping import answer, limit, nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,15 @@ class MaskPredict:
     """See the module's docstring."""
 
     config_type = MaskPredictConfig
-    capabilities = frozenset(Capability) - {Capability.SAMPLING}
+    capabilities = frozenset(
+        {
+            Capability.EXACT_LENGTH,
+            Capability.NATURAL_LENGTH,
+            Capability.STOP_STRINGS,
+            Capability.BATCH,
+            Capability.COUNTS,
+        }
+    )
 
     def __init__(self, model: CmlmMarian, codec: Codec, config: MaskPredictConfig = MaskPredictConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
@@ -50,46 +58,25 @@ class MaskPredict:
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         require(self.capabilities, request)
-        model = self.model
         stopwatch.start()
-        sources = source_tensor(request.prompts, model)
-        memory = model.encode(sources)
+        if limit(request.length) == 0:
+            return nothing(request)
+        memory = encode(self.model, request, stopwatch)
         lengths = self.choose_lengths(memory, request)  # [B, K]
-        stopwatch.lap(Phase.ENCODE, calls=1, positions=sources.numel())
-
-        beam = lengths.shape[1]
+        n_rows, beam = lengths.shape
         if beam > 1:
-            memory = memory.select(torch.arange(len(sources), device=sources.device).repeat_interleave(beam))
-        flat = lengths.flatten()  # [B * K]
-        real = torch.arange(int(flat.max()), device=flat.device) < flat[:, None]  # [B * K, T]
-        mask = None if bool(real.all()) else real[:, None, None, :]
-        banned = torch.cat([forbidden(model, Exact(1)), flat.new_tensor([model.mask_token_id])])
+            memory = memory.select(torch.arange(n_rows, device=lengths.device).repeat_interleave(beam))
+        stopwatch.lap(Phase.HOST)
 
-        masked = real
-        token_ids = torch.where(real, model.mask_token_id, model.config.pad_token_id)
-        log_probs = torch.zeros(real.shape, dtype=memory.states.dtype, device=flat.device)
-        for iteration in range(self.config.n_iterations):
-            logits = model.fill(token_ids, memory, mask).index_fill_(2, banned, float("-inf"))
-            best, predicted = logits.log_softmax(-1).max(-1)
-            token_ids, log_probs = torch.where(masked, predicted, token_ids), torch.where(masked, best, log_probs)
-            stopwatch.lap(Phase.DECODE, calls=1, positions=real.numel())
-            n_masked = flat * (self.config.n_iterations - 1 - iteration) // self.config.n_iterations
-            masked = least_sure(log_probs, real, n_masked)
-            token_ids = token_ids.masked_fill(masked, model.mask_token_id)
-
-        means = (log_probs * real).sum(1) / flat
-        chosen = means.view(-1, beam).argmax(1) + torch.arange(len(sources), device=flat.device) * beam
-        rows = [row[:n] for row, n in zip(token_ids[chosen].tolist(), flat[chosen].tolist(), strict=True)]
-        canvas = (int(real.shape[1]),) * len(rows)
+        token_ids, log_probs = self.refine(memory, lengths.flatten(), stopwatch)
+        means = log_probs.sum(1).view(n_rows, beam) / lengths
+        best = means.argmax(1, keepdim=True)
+        chosen = token_ids.view(n_rows, beam, -1)[torch.arange(n_rows, device=best.device), best[:, 0]]
+        rows = [row[:n] for row, n in zip(chosen.tolist(), lengths.gather(1, best)[:, 0].tolist(), strict=True)]
         return answer(
-            rows,
-            request,
-            stopwatch,
-            model.config.eos_token_id,
-            self.codec.decode,
-            canvas=canvas,
-            own_end=FinishReason.EOS,
-        )
+            rows, request, stopwatch, self.model.config.eos_token_id, self.codec.decode,
+            canvas=(token_ids.shape[1],) * n_rows, own_end=FinishReason.EOS,
+        )  # fmt: skip
 
     def choose_lengths(self, memory: Memory, request: Request) -> Tensor:
         """Lengths to try [B, K]: the one asked for, or the K whole numbers nearest to the predicted one."""
@@ -98,15 +85,36 @@ class MaskPredict:
             return torch.full((n_rows, 1), request.length.n, device=device)
         return length_candidates(self.model.length(memory)[0], self.config.length_beam, limit(request.length))
 
+    def refine(self, memory: Memory, lengths: Tensor, stopwatch: Stopwatch) -> tuple[Tensor, Tensor]:
+        """Ids of the given lengths [N] after all iterations and their log probabilities, 0 in the padding: [N, T]."""
+        model, n_iterations = self.model, self.config.n_iterations
+        real = torch.arange(int(lengths.max()), device=lengths.device) < lengths[:, None]
+        mask = None if bool(real.all()) else real[:, None, None, :]
+        banned = torch.cat([forbidden(model, Exact(1)), lengths.new_tensor([model.mask_token_id])])
+        masked = real
+        token_ids = torch.where(real, model.mask_token_id, model.config.pad_token_id)
+        log_probs = torch.zeros(real.shape, dtype=memory.states.dtype, device=lengths.device)
+        for n_done in range(1, n_iterations + 1):
+            logits = model.fill(token_ids, memory, mask).index_fill_(2, banned, float("-inf"))
+            best, predicted = logits.log_softmax(-1).max(-1)
+            token_ids, log_probs = torch.where(masked, predicted, token_ids), torch.where(masked, best, log_probs)
+            stopwatch.lap(Phase.DECODE, calls=1, positions=real.numel())
+            masked = least_sure(log_probs, real, lengths * (n_iterations - n_done) // n_iterations)
+            token_ids = token_ids.masked_fill(masked, model.mask_token_id)
+        return token_ids, log_probs
+
 
 def length_candidates(location: Tensor, beam: int, longest: int) -> Tensor:
-    """The `beam` whole numbers nearest to `location` in 1…longest, nearest first: [B] -> [B, K]."""
+    """The `beam` whole numbers in 1…longest nearest to `location`, nearest first, then the shorter: [B] -> [B, K].
+
+    K is `beam`, or `longest` where there are no more lengths than that.
+    """
     grid = torch.arange(1, longest + 1, device=location.device)
     distance = (grid - location[:, None].clamp(1, longest)).abs()
-    return grid[distance.argsort(1, stable=True)[:, :beam]]
+    return grid[distance.argsort(dim=1, stable=True)[:, :beam]]
 
 
 def least_sure(log_probs: Tensor, real: Tensor, n_masked: Tensor) -> Tensor:
     """True at the `n_masked` least probable real positions of each row, ties to the left: [N, T]."""
-    order = log_probs.masked_fill(~real, float("inf")).argsort(1, stable=True)
+    order = log_probs.masked_fill(~real, float("inf")).argsort(dim=1, stable=True)
     return torch.zeros_like(real).scatter(1, order, torch.arange(real.shape[1], device=real.device) < n_masked[:, None])

@@ -2,6 +2,8 @@
 
 import gzip
 import random
+import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +35,11 @@ class Example:
 def read_pairs(path: Path) -> list[Pair]:
     """The lines of a TSV, plain or gzipped: source, target and, where given, a reference. Raises ValueError."""
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        pairs = [parse_line(line, path, number) for number, line in enumerate(lines, 1)]
+    try:
+        with opener(path, "rt", encoding="utf-8") as lines:
+            pairs = [parse_line(line, path, number) for number, line in enumerate(lines, 1)]
+    except (EOFError, OSError, UnicodeDecodeError, zlib.error) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
     if not pairs:
         raise ValueError(f"{path} holds no line")
     return pairs
@@ -56,7 +61,10 @@ def split_file(corpus: Path, split: str) -> Path:
 
 
 def join_passages(pairs: Sequence[Pair], codec: Codec, seed: int) -> list[Pair]:
-    """Runs of 2 to 8 consecutive lines of one chapter, joined by a space, up to 200 target tokens; each line in at most one."""
+    """Runs of 2 to 8 consecutive lines of one chapter, joined by a space, up to 200 target tokens.
+
+    Each line is in at most one; lines without a reference are in none.
+    """
     rng = random.Random(seed)
     passages: list[Pair] = []
     run: list[Pair] = []
@@ -85,17 +93,29 @@ def follows(first: Pair, second: Pair) -> bool:
 
 def joined(run: Sequence[Pair]) -> Pair:
     return Pair(
-        *(" ".join(getattr(pair, side) for pair in run) for side in ("source", "target")),
+        " ".join(pair.source for pair in run),
+        " ".join(pair.target for pair in run),
         " + ".join(pair.reference for pair in run),
     )
 
 
 def encode_pairs(pairs: Sequence[Pair], codec: Codec) -> list[Example]:
-    return [Example(codec.encode(pair.source), codec.encode_target(pair.target)) for pair in pairs]
+    """The pairs as token ids, without those that no model has positions for. Raises ValueError when none is left."""
+    examples = [Example(codec.encode(pair.source), codec.encode_target(pair.target)) for pair in pairs]
+    longest = codec.max_source_tokens
+    fitting = [one for one in examples if len(one.source_ids) <= longest and len(one.target_ids) < longest]
+    if not fitting:
+        raise ValueError(f"none of {len(examples)} texts has fewer than {longest} tokens on both sides")
+    if dropped := len(examples) - len(fitting):
+        print(f"left out {dropped} of {len(examples)} texts, longer than {longest} tokens", file=sys.stderr)
+    return fitting
 
 
 def epoch(examples: Sequence[Example], batch_tokens: int, seed: int) -> list[list[int]]:
-    """Indices of every example once, in batches of similar length and at most `batch_tokens` target tokens, shuffled."""
+    """Indices of every example once, in shuffled batches of similar length and at most `batch_tokens` target tokens.
+
+    An example longer than that is a batch of its own.
+    """
     rng = random.Random(seed)
     order = sorted(range(len(examples)), key=lambda i: (len(examples[i].target_ids) + rng.uniform(-2, 2), rng.random()))
     batches = list(by_tokens(order, examples, batch_tokens))

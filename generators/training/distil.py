@@ -1,8 +1,8 @@
 """Sequence-level distillation: the training text again, its targets replaced by the teacher's own beam-4 output.
 
-Kim & Rush 2016, https://arxiv.org/abs/1606.07947. A parallel student copes better with one consistent way to say a thing
-than with the many a corpus holds (Zhou et al. 2020, https://arxiv.org/abs/1911.02727). Decoded by CTranslate2, in pieces that
-are kept, so that a kill loses one piece at most.
+Kim & Rush 2016, https://arxiv.org/abs/1606.07947. A parallel student copes better with one consistent way to say a
+thing than with the many a corpus holds (Zhou et al. 2020, https://arxiv.org/abs/1911.02727). Decoded by CTranslate2, in
+pieces that are kept, so that a kill loses one piece at most.
 """
 
 import sys
@@ -58,7 +58,7 @@ def translate(teacher: CTranslate2, codec: Codec, sources: Sequence[str]) -> lis
     for start in range(0, len(order), BATCH_SIZE):
         rows = order[start : start + BATCH_SIZE]
         prompts = tuple(Prompt(prefix_ids=ids[row]) for row in rows)
-        longest = 2 * max(len(prompt.prefix_ids) for prompt in prompts)
+        longest = min(2 * max(len(prompt.prefix_ids) for prompt in prompts), codec.max_source_tokens)
         generation = teacher.generate(Request(prompts=prompts, length=Natural(longest)), Stopwatch())
         for row, token_ids in zip(rows, generation.token_ids, strict=True):
             outputs[row] = " ".join(codec.decode(token_ids).split())

@@ -33,7 +33,7 @@ def valid_bleu(generator: Generator, codec: Codec, pairs: Sequence[Pair]) -> flo
     for start in range(0, len(order), BATCH_SIZE):
         rows = order[start : start + BATCH_SIZE]
         prompts = tuple(Prompt(prefix_ids=sources[row]) for row in rows)
-        longest = 2 * max(len(prompt.prefix_ids) for prompt in prompts)
+        longest = min(2 * max(len(prompt.prefix_ids) for prompt in prompts), codec.max_source_tokens)
         generation = generator.generate(Request(prompts=prompts, length=Natural(longest)), Stopwatch())
         for row, token_ids in zip(rows, generation.token_ids, strict=True):
             texts[row] = codec.decode(token_ids)

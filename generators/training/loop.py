@@ -75,7 +75,7 @@ def train(
     folder: Path,
     say: Callable[[str], None],
 ) -> Progress:
-    """Train until a stopping rule holds; `folder` then has `state.pt`, `best.pt` (averaged weights) and `curve.json`."""
+    """Train until a stopping rule holds; `folder` then has `state.pt`, `best.pt` (mean weights) and `curve.json`."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
     random = torch.Generator().manual_seed(schedule.seed)
     progress = resume(folder, model, optimizer, random)
@@ -162,7 +162,7 @@ def evaluate(
 
 
 def resume(folder: Path, model: Marian, optimizer: torch.optim.Optimizer, random: torch.Generator) -> Progress:
-    """The progress saved in `folder`, with model, optimiser and random states restored; a fresh one where there is none."""
+    """The progress saved in `folder`, all states restored with it; a fresh one where there is none."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "state.pt").is_file():
         return Progress()

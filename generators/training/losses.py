@@ -1,6 +1,7 @@
 """What each model is trained to do: (model, batch, random generator) -> a scalar loss, in nats a predicted token."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +14,7 @@ from generators.training.data import Batch
 LABEL_SMOOTHING = 0.1
 IGNORED = -100
 
+M = TypeVar("M", bound=Marian)
 Loss = Callable[[Marian, Batch, torch.Generator], Tensor]
 
 
@@ -28,7 +30,7 @@ def ctc_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
 
     Graves et al. 2006. A target that cannot fit its canvas has no alignment and adds nothing.
     """
-    assert_type(model, CtcMarian)
+    model = narrowed(model, CtcMarian)
     memory = model.encode(batch.source_ids)
     log_probs = F.log_softmax(model.read(memory).float(), dim=-1)
     canvas_lengths = (batch.source_ids != model.config.pad_token_id).sum(1) * model.upsampling
@@ -44,7 +46,7 @@ def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
 
     Ghazvininejad et al. 2019, section 3.
     """
-    assert_type(model, CmlmMarian)
+    model = narrowed(model, CmlmMarian)
     targets = batch.target_ids[:, :-1].masked_fill(
         batch.target_ids[:, :-1] == model.config.eos_token_id, model.config.pad_token_id
     )
@@ -57,8 +59,9 @@ def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
 
 def choose_masks(real: Tensor, lengths: Tensor, random: torch.Generator) -> Tensor:
     """True at the masked positions: n of each row's tokens, n uniform in 1…length: [B, T]."""
-    n_masked = (torch.rand(lengths.shape, generator=random) * lengths).long() + 1
-    noise = torch.rand(real.shape, generator=random).masked_fill(~real, 2.0)
+    # drawn on the CPU, so that the masks of a seed are the same on every device
+    n_masked = (torch.rand(lengths.shape, generator=random).to(lengths.device) * lengths).long() + 1
+    noise = torch.rand(real.shape, generator=random).to(real.device).masked_fill(~real, 2.0)
     return (noise.argsort(1).argsort(1) < n_masked[:, None]) & real
 
 
@@ -78,6 +81,8 @@ def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
     )
 
 
-def assert_type(model: Marian, wanted: type[Marian]) -> None:
+def narrowed(model: Marian, wanted: type[M]) -> M:
+    """`model`, which must be of the wanted kind."""
     if not isinstance(model, wanted):
         raise TypeError(f"this loss wants a {wanted.__name__}, got a {type(model).__name__}")
+    return model

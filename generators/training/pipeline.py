@@ -10,8 +10,8 @@ from generators.models.files import build_model
 from generators.models.marian import Marian
 from generators.models.text import Codec, load_codec
 from generators.training.data import Example, Pair, encode_pairs, join_passages, read_pairs, split_file
-from generators.training.export import export, note_start
 from generators.training.evaluate import strategy_for, valid_bleu
+from generators.training.export import export, note_start
 from generators.training.loop import State, initialise, train
 from generators.training.losses import ar_loss, cmlm_loss, ctc_loss
 from generators.training.recipes import RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
@@ -22,7 +22,7 @@ VALID_VERSES, VALID_PASSAGES = 250, 30
 
 
 def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -> None:
-    """Train recipe `name` on `corpus`, distilling its teacher first where that is missing, and export the best model."""
+    """Train recipe `name` on `corpus`, distilling its teacher first where that is missing; export the best model."""
     torch.set_num_threads(threads)
     recipe, folder = known(name), checkpoints / corpus.name
     pairs = read_pairs(split_file(corpus, "train"))

@@ -1,4 +1,4 @@
-"""What is trained, and the one schedule that all of it shares, so that a gap between models is not a gap in training."""
+"""What is trained, and the one schedule all of it shares, so that a gap between models is not a gap in training."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -50,11 +50,13 @@ def model_values(recipe: Recipe, vocab_size: int) -> dict[str, Any]:
     pad, mask = vocab_size - 1, vocab_size - 2
     heads = {None: {}, "ctc": {"upsampling": CTC_UPSAMPLING, "blank_token_id": mask}, "cmlm": {"mask_token_id": mask}}
     values: dict[str, Any] = {
-        "architectures": ["MarianMTModel"], "model_type": "marian", "is_encoder_decoder": True, "tie_word_embeddings": True,
-        "vocab_size": vocab_size, "decoder_vocab_size": vocab_size, "d_model": 256, "scale_embedding": True,
+        "architectures": ["MarianMTModel"], "model_type": "marian", "is_encoder_decoder": True,
+        "tie_word_embeddings": True, "vocab_size": vocab_size, "decoder_vocab_size": vocab_size, "d_model": 256,
+        "scale_embedding": True,
         "encoder_layers": recipe.encoder_layers, "encoder_attention_heads": 4, "encoder_ffn_dim": 1024,
         "decoder_layers": recipe.decoder_layers, "decoder_attention_heads": 4, "decoder_ffn_dim": 1024,
         "activation_function": "relu", "max_position_embeddings": 512, "max_length": 512, "num_beams": 1,
-        "pad_token_id": pad, "eos_token_id": 0, "bos_token_id": None, "decoder_start_token_id": pad, "bad_words_ids": [[pad]],
+        "pad_token_id": pad, "eos_token_id": 0, "bos_token_id": None, "decoder_start_token_id": pad,
+        "bad_words_ids": [[pad]],
     }  # fmt: skip
     return values | ({"arnar": {"head": recipe.head, **heads[recipe.head]}} if recipe.head else {})

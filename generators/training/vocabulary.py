@@ -17,14 +17,13 @@ EOS, UNKNOWN, MASK, PAD = "</s>", "<unk>", "<mask>", "<pad>"
 
 
 def train_vocabulary(lines: Iterable[str], vocab_size: int, folder: Path) -> None:
-    """Write the tokenizer's files to `folder`; `vocab_size` counts every id, special ones included."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the tokenizer's files to `folder`; `vocab_size` counts every id, special ones included.
+
+    Raises ValueError where the text is too little for so many pieces.
+    """
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, model_type="unigram", vocab_size=vocab_size - 2,
-        bos_id=-1, eos_id=0, unk_id=1, pad_id=-1, eos_piece=EOS, unk_piece=UNKNOWN,
-        character_coverage=1.0, normalization_rule_name="nmt_nfkc", minloglevel=1, num_threads=1,
-    )  # fmt: skip
+    train_pieces(lines, vocab_size, model)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "source.spm").write_bytes(model.getvalue())
     shutil.copyfile(folder / "source.spm", folder / "target.spm")
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
@@ -38,6 +37,17 @@ def train_vocabulary(lines: Iterable[str], vocab_size: int, folder: Path) -> Non
         "model_max_length": 512,
     }
     write_json(folder / "tokenizer_config.json", {"tokenizer_class": "MarianTokenizer", **special})
+
+
+def train_pieces(lines: Iterable[str], vocab_size: int, model: io.BytesIO) -> None:
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_writer=model, model_type="unigram", vocab_size=vocab_size - 2,
+            bos_id=-1, eos_id=0, unk_id=1, pad_id=-1, eos_piece=EOS, unk_piece=UNKNOWN,
+            character_coverage=1.0, normalization_rule_name="nmt_nfkc", minloglevel=1, num_threads=1,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise ValueError(f"no vocabulary of {vocab_size} ids can be made of this text: {error}") from None
 
 
 def write_json(path: Path, value: object) -> None:
