@@ -59,7 +59,7 @@ def difference(quality: Quality) -> Entry:
     if (difference := quality.bleu_difference) is None:
         return Entry(NONE)
     judged = "significant" if difference.significant else "not significant"
-    return Entry(signed(difference.value), (f"[{signed(difference.low)}, {signed(difference.high)}]", judged))
+    return Entry(signed(difference.value), (f"[{signed(difference.low)}, {signed(difference.high)}] {judged}",))
 
 
 def share(quality: Quality | None) -> Estimate | None:

@@ -1,7 +1,8 @@
 """The figures of a report: what each shows, the sentence it supports, and the numbers behind it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports import names, plots, titles
 from reports.curves import KNOBS, Curve, curves
@@ -107,7 +108,10 @@ def _quality_latency(summary: Summary, task: str) -> Figure | None:
     if len(racing) < 2:
         return None
     copy = next((q.scores["bleu"].value for c, _, q in found if c.kind == "copy" and q and "bleu" in q.scores), None)
-    series = [_series(summary, c, [_quality_point(cell, q)]) for c, cell, q in racing]
+    crowds = _crowds([c for c, _, _ in racing])
+    series = [
+        replace(_series(summary, c, [_quality_point(cell, q)]), name=_point_name(c, crowds)) for c, cell, q in racing
+    ]
     best = max(racing, key=lambda entry: entry[2].scores["bleu"].value)
     fastest = min(racing, key=lambda entry: entry[1].latency_s.value)
     title = titles.trade_title(best, fastest)
@@ -115,9 +119,21 @@ def _quality_latency(summary: Summary, task: str) -> Figure | None:
         f"BLEU (points) against median time of a request (ms, logarithmic), task {task}; bars: 95 % intervals; up and "
         "to the left is better." + (" The dashed line is copying the source." if copy is not None else "")
     )
+    caption += "".join(f" Of {visible(strategy)}, the labels give the knobs alone." for strategy in crowds)
     table = quality_latency_table(summary, task)
     name = _name("quality", summary, task)
     return _figure(summary, name, title, caption, table, 1, plots.scatter(series, copy), (WIDE_POINTS, NARROW_POINTS))
+
+
+def _crowds(contestants: Sequence[Contestant]) -> list[str]:
+    """Strategies with so many points that their full names would cover the figure."""
+    counts = Counter(contestant.strategy for contestant in contestants)
+    return sorted(strategy for strategy, count in counts.items() if count > 4)
+
+
+def _point_name(contestant: Contestant, crowds: Sequence[str]) -> str:
+    knobs = contestant.name.partition(" ")[2]
+    return knobs if knobs and contestant.strategy in crowds else contestant.name
 
 
 def _curves(summary: Summary, task: str, knob: str) -> Figure | None:

@@ -74,7 +74,7 @@ def quality_table(summary: Summary, task: str) -> Table | None:
     columns += [_metric_column(name, by_label) for name in names]
     columns += [
         ("BLEU against AR", lambda c: entries.difference(by_label[c.label]), None),
-        ("AR's gain, %", lambda c: entries.estimate(entries.share(by_label[c.label]), 0), None),
+        ("AR's gain, %", lambda c: _bounded(entries.share(by_label[c.label]), 0), None),
     ]
     note = "Corpus scores with 95 % bootstrap intervals over sentences; sentences: scored of asked."
     table = _table(f"Quality on {task}", note, [c for c, _ in found], columns)
@@ -122,12 +122,7 @@ def _metric_column(name: str, by_label: dict[str, Quality]) -> Column:
     sign = {"higher": 1, "lower": -1, "none": 0}[metric.direction]
 
     def entry(contestant: Contestant) -> Entry:
-        estimate = by_label[contestant.label].scores.get(name)
-        return (
-            Entry(fixed(estimate.value, decimals), entries.small(interval(estimate, 1, decimals)))
-            if estimate
-            else Entry(NONE)
-        )
+        return _bounded(by_label[contestant.label].scores.get(name), decimals)
 
     def key(contestant: Contestant) -> float | None:
         return _best(by_label[contestant.label].scores.get(name), sign)
@@ -135,6 +130,13 @@ def _metric_column(name: str, by_label: dict[str, Quality]) -> Column:
     arrow = {"higher": " ↑", "lower": " ↓", "none": ""}[metric.direction]
     unit = "" if metric.unit == "ratio" else f", {metric.unit}"
     return f"{head}{unit}{arrow}", entry, key if sign else None
+
+
+def _bounded(estimate: Estimate | None, decimals: int) -> Entry:
+    """The value and its interval; n stands in a column of its own."""
+    if estimate is None:
+        return Entry(NONE)
+    return Entry(fixed(estimate.value, decimals), entries.small(interval(estimate, 1, decimals)))
 
 
 def _references_row(summary: Summary, task: str, names: Sequence[str]) -> list[tuple[Entry, ...]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from reports import names, quality, speed
-from reports.summary import Cell, Contestant, Coverage, Summary
+from reports.summary import Cell, Contestant, Coverage, Quality, Summary
 from suites.records import Record, Run, RunInfo, Score
 
 
@@ -21,19 +21,21 @@ def summarise(run: Run, folder: str = "") -> Summary:
     baseline = speed.baseline_label(order)
     table = quality.table_of(run.scores)
     cells = speed.cells(records, order, baseline, partial(quality.significantly_below, table))
+    qualities = quality.qualities(table, order, records, baseline)
+    gaps = (_missing(records, order, run.scores, baseline), _unrivalled(cells, order), _no_gain(qualities, baseline))
     return Summary(
         info=info,
         tasks=tuple(sorted({record.task for record in records} | {task for task, _ in planned})),
         contestants=order,
         cells=cells,
-        qualities=quality.qualities(table, order, records, baseline),
+        qualities=qualities,
         reference_scores=quality.reference_scores(run.samples),
         coverage=_coverage(records, order, planned),
         recorded=len(records),
         warmups=sum(len(record.warmup_s) for record in records),
         warmup_s=sum(sum(record.warmup_s) for record in records),
         baseline=baseline,
-        missing=(*_missing(records, order, run.scores, baseline), *_unrivalled(cells, order)),
+        missing=tuple(sentence for found in gaps for sentence in found),
         warnings=tuple(_warnings(info, records, [note.replace(f"{folder}/", "") for note in run.notes])),
         samples=run.samples,
     )
@@ -133,6 +135,19 @@ def _unrivalled(cells: Sequence[Cell], order: Sequence[Contestant]) -> list[str]
         f"No each-at-its-best speedup of {name} on {task}: every AR engine's BLEU is significantly below its own."
         for task, name in found
     ]
+
+
+def _no_gain(qualities: Sequence[Quality], baseline: str | None) -> list[str]:
+    """Tasks in which AR and copying were scored and AR gains nothing."""
+    return [
+        f"No share of AR's gain on {q.task}: AR scores no higher there than copying the source."
+        for q in qualities
+        if q.label == baseline and q.share_of_ar_gain is None and q.scores and _copied(qualities, q.task)
+    ]
+
+
+def _copied(qualities: Sequence[Quality], task: str) -> bool:
+    return any(q.task == task and names.kind_of(q.label.split(":")[0]) == "copy" for q in qualities)
 
 
 def _missing_quality(order: Sequence[Contestant], scores: Sequence[Score], baseline: str | None) -> list[str]:

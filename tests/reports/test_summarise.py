@@ -259,3 +259,11 @@ def test_where_no_ar_engine_writes_as_well_the_page_says_so() -> None:
     summary = summarise(made.run())
     assert cell_of(summary, "ctc").each_at_best is None
     assert any(sentence.startswith("No each-at-its-best speedup of ctc on verse") for sentence in summary.missing)
+
+
+def test_where_ar_gains_nothing_over_copying_the_share_is_undefined_and_said_to_be() -> None:
+    good, bad = ["the king went out from there"] * 4, ["a thing of no use whatever here"] * 4
+    summary = summarise(together(scored("ar", bad), scored("ctc", good), scored("copy", good)).run())
+    quality = summary.quality(TASK, "ctc")
+    assert quality and quality.share_of_ar_gain is None
+    assert "No share of AR's gain on verse: AR scores no higher there than copying the source." in summary.missing
