@@ -1,0 +1,42 @@
+"""Every registered strategy on tiny weights of the kind it ships with, in float64 where it can."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from generators.base import Placement
+from generators.registry import STRATEGIES, Loaded, build, parse
+from tests.generators.tiny import write_model, write_vocabulary
+
+Contestant = Callable[[str], Loaded]
+EOS_BIAS = {"ctc": 3.0}  # elsewhere 6: rows that end at once, in the middle, and not at all
+
+
+@pytest.fixture(scope="session")
+def tiny_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny model under the name of every shipped one that a strategy runs on."""
+    home = tmp_path_factory.mktemp("weights")
+    vocabulary = write_vocabulary(home / "vocabulary")
+    for name in {strategy.weights for strategy in STRATEGIES.values()}:
+        write_model(home / name, vocabulary, name, eos_bias=EOS_BIAS.get(name, 6.0))
+    return home
+
+
+@pytest.fixture(scope="session")
+def contestant(tiny_weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Contestant:
+    """The strategy of a label, loaded; skips where its engine is not installed."""
+    cache_home = tmp_path_factory.mktemp("cache")
+
+    @cache
+    def load(label: str) -> Loaded:
+        spec = parse(f"{label}:weights={tiny_weights / STRATEGIES[label.partition(':')[0]].weights}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(cache_home))
+            try:
+                return build(spec, Placement(dtype="float64"))
+            except ImportError as missing:
+                pytest.skip(f"{label}: {missing}")
+
+    return load

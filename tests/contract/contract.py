@@ -1,0 +1,187 @@
+"""What every strategy promises, as functions that fail with AssertionError. They hold for a mutant as for our own.
+
+Work is counted by hooks on the model's encoder and decoder; what a strategy says of itself is only compared with that.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import torch
+
+from generators.base import (
+    Capability,
+    Exact,
+    FinishReason,
+    Generation,
+    Generator,
+    Length,
+    Natural,
+    Phase,
+    Prompt,
+    Request,
+    Sampling,
+    Stopwatch,
+    TokenRow,
+    Unsupported,
+)
+from generators.models.marian import Marian
+from generators.models.text import Codec
+
+WARM = Sampling(temperature=1.0)
+
+
+@dataclass
+class Work:
+    """The positions of every pass through a module, as its hooks saw them."""
+
+    encoder: list[int] = field(default_factory=list)
+    decoder: list[int] = field(default_factory=list)
+
+    @property
+    def totals(self) -> tuple[int, int, int, int]:
+        """Encoder calls and positions, decoder calls and positions."""
+        return len(self.encoder), sum(self.encoder), len(self.decoder), sum(self.decoder)
+
+
+@contextmanager
+def watched(generator: Generator) -> Iterator[Work]:
+    """The work done inside the block; none where a strategy has no model of ours."""
+    work, model = Work(), getattr(generator, "model", None)
+    with ExitStack() as hooks:
+        if isinstance(model, Marian):
+            for module, passes in ((model.model.encoder, work.encoder), (model.model.decoder, work.decoder)):
+                hooks.callback(module.register_forward_pre_hook(note_into(passes)).remove)
+        yield work
+
+
+def note_into(passes: list[int]) -> Callable[[torch.nn.Module, tuple[Any, ...]], None]:
+    return lambda _, inputs: passes.append(inputs[0].shape[0] * inputs[0].shape[1])
+
+
+def ask(generator: Generator, prompts: Sequence[TokenRow], length: Length, **more: Any) -> Generation:
+    request = Request(prompts=tuple(Prompt(prefix_ids=ids) for ids in prompts), length=length, **more)
+    return generator.generate(request, Stopwatch())
+
+
+def check_shape(generator: Generator, codec: Codec, prompts: Sequence[TokenRow], length: Length) -> Generation:
+    """One entry a row in every field, plain ints, nothing special among the kept tokens, and the same again."""
+    got = ask(generator, prompts, length)
+    rows = (got.token_ids, got.tokens_raw, got.finish_reasons)
+    assert [len(row) for row in rows] == [len(prompts)] * 3
+    assert got.canvas_positions is None or len(got.canvas_positions) == len(prompts)
+    assert all(type(token_id) is int for row in got.token_ids for token_id in row)
+    assert not any({codec.eos_token_id, *special_ids(codec)} & set(row) for row in got.token_ids)
+    assert all(len(kept) <= raw for kept, raw in zip(got.token_ids, got.tokens_raw, strict=True))
+    assert all(step.seconds >= 0 for step in got.steps)
+    again = ask(generator, prompts, length)
+    assert (again.token_ids, again.finish_reasons) == (got.token_ids, got.finish_reasons)
+    return got
+
+
+def special_ids(codec: Codec) -> set[int]:
+    vocabulary: dict[str, int] = codec.tokenizer.get_vocab()  # type: ignore[attr-defined]
+    return {vocabulary["<pad>"], vocabulary["<mask>"]}
+
+
+def check_exact(generator: Generator, codec: Codec, prompts: Sequence[TokenRow], n: int) -> None:
+    """Exactly n tokens a row, each from a position that was computed: no padding, no cutting."""
+    with watched(generator) as work:
+        got = ask(generator, prompts, Exact(n))
+    assert [len(row) for row in got.token_ids] == [n] * len(prompts)
+    assert set(got.finish_reasons) == {FinishReason.LENGTH}
+    assert not any({codec.eos_token_id, *special_ids(codec)} & set(row) for row in got.token_ids)
+    if Capability.COUNTS in generator.capabilities:
+        assert sum(work.decoder) >= n * len(prompts), "fewer positions were computed than tokens came back"
+
+
+def check_natural(generator: Generator, codec: Codec, prompts: Sequence[TokenRow], max_new_tokens: int) -> None:
+    """At most that many tokens a row, and a reason that fits."""
+    got = check_shape(generator, codec, prompts, Natural(max_new_tokens))
+    for row, reason in zip(got.token_ids, got.finish_reasons, strict=True):
+        assert len(row) <= max_new_tokens
+        assert (reason is FinishReason.LENGTH) <= (len(row) == max_new_tokens)
+
+
+def check_nothing(generator: Generator, prompts: Sequence[TokenRow]) -> None:
+    """Where no token may be kept, no pass is made."""
+    with watched(generator) as work:
+        got = ask(generator, prompts, Natural(0))
+    assert work.totals == (0, 0, 0, 0)
+    assert [(step.calls, step.positions) for step in got.steps if step.calls] == []
+    assert got.token_ids == ((),) * len(prompts)
+    assert got.tokens_raw == (0,) * len(prompts)
+    assert got.finish_reasons == (FinishReason.LENGTH,) * len(prompts)
+
+
+def check_counts(generator: Generator, prompts: Sequence[TokenRow], length: Length) -> Work:
+    """The steps tell the very calls and positions that the hooks see."""
+    with watched(generator) as work:
+        got = ask(generator, prompts, length)
+    told = [step for step in got.steps if step.calls or step.positions]
+    assert [s.positions for s in told if s.phase is Phase.ENCODE] == work.encoder
+    assert [s.positions for s in told if s.phase is Phase.DECODE] == work.decoder
+    assert all(step.calls == 1 and step.phase in (Phase.ENCODE, Phase.DECODE) for step in told)
+    return work
+
+
+def check_counts_are_not_claimed(generator: Generator, prompts: Sequence[TokenRow], length: Length) -> None:
+    """An engine that cannot be looked into says nothing of calls."""
+    assert [s for s in ask(generator, prompts, length).steps if s.calls or s.positions] == []
+
+
+def check_cached_steps(generator: Generator, prompts: Sequence[TokenRow], n: int) -> None:
+    """With an exact cache, every decoder pass computes one new position a row (or a beam's row), never an old one."""
+    with watched(generator) as work:
+        ask(generator, prompts, Exact(n))
+    assert len(work.decoder) == n
+    assert set(work.decoder) == {work.decoder[0]}
+    assert work.decoder[0] % len(prompts) == 0
+
+
+def check_batch(generator: Generator, prompts: Sequence[TokenRow], length: Length) -> None:
+    """A row's tokens, raw count and reason do not depend on its neighbours, in either order."""
+    alone = [outcome(ask(generator, [prompt], length))[0] for prompt in prompts]
+    assert outcome(ask(generator, prompts, length)) == alone
+    assert outcome(ask(generator, prompts[::-1], length)) == alone[::-1]
+
+
+def outcome(got: Generation) -> list[tuple[TokenRow, int, FinishReason]]:
+    return list(zip(got.token_ids, got.tokens_raw, got.finish_reasons, strict=True))
+
+
+def check_sampling(generator: Generator, prompts: Sequence[TokenRow]) -> None:
+    """The same seed gives the same text, another one another, and a row does not know its neighbours' seeds."""
+    seeds = tuple(range(len(prompts)))
+    first = ask(generator, prompts, Exact(8), sampling=replace(WARM, seeds=seeds))
+    assert ask(generator, prompts, Exact(8), sampling=replace(WARM, seeds=seeds)).token_ids == first.token_ids
+    other = ask(generator, prompts, Exact(8), sampling=replace(WARM, seeds=(0, *(seed + 9 for seed in seeds[1:]))))
+    assert other.token_ids[0] == first.token_ids[0]
+    assert all(a != b for a, b in zip(other.token_ids[1:], first.token_ids[1:], strict=True))
+
+
+def check_stop_strings(generator: Generator, codec: Codec, prompts: Sequence[TokenRow]) -> None:
+    """A stop string that begins inside the text ends the row before it, across token borders too."""
+    free = ask(generator, prompts, Natural(12))
+    n_checked = 0
+    for prompt, ids in zip(prompts, free.token_ids, strict=True):
+        text = codec.decode(ids)
+        stop = text[len(text) // 2 :][:4].strip()
+        if not stop:
+            continue
+        got = ask(generator, [prompt], Natural(12), stop_strings=("no such text", stop))
+        assert got.finish_reasons == (FinishReason.STOP_STRING,)
+        before = text[: text.index(stop)]
+        assert ids[: len(got.token_ids[0])] == got.token_ids[0]
+        assert before.startswith(codec.decode(got.token_ids[0]))
+        assert len(codec.decode(ids[: len(got.token_ids[0]) + 1])) > len(before)
+        n_checked += 1
+    assert n_checked, "no row was long enough to be stopped"
+
+
+def check_refused(generator: Generator, capability: Capability, request: Callable[[], Generation]) -> None:
+    """What is not declared is refused by name."""
+    with pytest.raises(Unsupported, match=capability.value):
+        request()
