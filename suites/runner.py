@@ -23,7 +23,7 @@ class Runner:
     sink: Sink
     start: int
     synchronize: Callable[[], None]
-    costs: dict[Cell, float] = field(default_factory=dict)  # seconds of a trial, as last seen
+    costs: dict[Cell, float] = field(default_factory=dict)  # seconds of a trial, later ones counting more
     warmups: dict[Cell, tuple[float, ...]] = field(default_factory=dict)  # until the cell's first record takes them
     failures: dict[Cell, Failure] = field(default_factory=dict)  # cells whose warm-up failed
 
@@ -46,7 +46,7 @@ class Runner:
         outcome = attempt(lambda: timed_call(generator, request, self.synchronize))
         if isinstance(outcome, Failure):
             return outcome
-        self.costs[trial.cell] = outcome.latency_s
+        self.costs[trial.cell] = (self.costs.get(trial.cell, outcome.latency_s) + outcome.latency_s) / 2
         return check_shape(request, outcome.generation) or outcome
 
     def run_block(self, block: Block, order: int) -> None:
