@@ -39,7 +39,8 @@ def load_model(folder: Path, kind: type[M], *, device: str = "cpu", dtype: str =
         model.load_state_dict(read_weights(folder))
     except RuntimeError as error:
         raise ValueError(f"{folder / WEIGHTS} does not fit its config.json: {one_line(error)}") from None
-    return model.to(device=device, dtype=getattr(torch, dtype)).eval()
+    model.to(device=device, dtype=getattr(torch, dtype)).eval().requires_grad_(False).pack()
+    return model
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -15,6 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from generators.models.step import PackedLayer, masked_bias
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "swish": F.silu, "silu": F.silu, "gelu": F.gelu}
 
 
@@ -57,21 +59,24 @@ class Cache:
 
     def __init__(self, config: MarianConfig, batch_size: int, max_length: int, like: Tensor) -> None:
         heads = config.decoder_attention_heads
-        shape = (config.decoder_layers, 2, batch_size, heads, max_length, config.d_model // heads)
+        shape = (2 * config.decoder_layers, batch_size * heads, max_length, config.d_model // heads)
         self.buffer = like.new_empty(shape)
+        self.parts = self.buffer.unbind(0)  # keys and values of layer 0, of layer 1, …: [B * H, max_length, D/H] each
+        self.batch_size = batch_size
         self.length = 0  # positions filled; moved on by the decoder after each call
 
     def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values so far, the new ones written behind the old: [B, H, length + T, D/H] twice."""
-        end = self.length + key.shape[2]
-        keys, values = self.buffer[layer]
-        keys[:, :, self.length : end] = key
-        values[:, :, self.length : end] = value
-        return keys[:, :, :end], values[:, :, :end]
+        """All keys and values so far, the new ones [B * H, T, D/H] behind the old: [B * H, length + T, D/H] twice."""
+        end = self.length + key.shape[1]
+        keys, values = self.parts[2 * layer].narrow(1, 0, end), self.parts[2 * layer + 1].narrow(1, 0, end)
+        keys.narrow(1, self.length, key.shape[1]).copy_(key)
+        values.narrow(1, self.length, key.shape[1]).copy_(value)
+        return keys, values
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i continue what row rows[i] held (beam search)."""
-        self.buffer[:, :, :, :, : self.length] = self.buffer[:, :, rows, :, : self.length]
+        filled = self.buffer.unflatten(1, (self.batch_size, -1))[:, :, :, : self.length]
+        filled.copy_(filled[:, rows])
 
 
 class Dropout(nn.Module):
@@ -158,7 +163,9 @@ class DecoderLayer(nn.Module):
         """The layer's output [B, T, D]; `mask` is the self-attention's, None where all see all."""
         key, value = self.self_attn.keys_values(x)
         if cache is not None:
-            key, value = cache.append(layer, key, value)
+            shape = key.shape[:2]
+            key, value = cache.append(layer, key.flatten(0, 1), value.flatten(0, 1))
+            key, value = key.unflatten(0, shape), value.unflatten(0, shape)
         x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, key, value, mask)))
         key, value = memory.keys_values[layer]
         x = self.encoder_attn_layer_norm(x + self.dropout(self.encoder_attn(x, key, value, memory.mask)))
@@ -180,13 +187,24 @@ class Decoder(nn.Module):
     def __init__(self, config: MarianConfig, dropout: float) -> None:
         super().__init__()
         self.layers = nn.ModuleList(DecoderLayer(config, dropout) for _ in range(config.decoder_layers))
+        self.packed: list[PackedLayer] = []  # the same weights again, once `Marian.pack` has been called
 
     def forward(self, x: Tensor, memory: Memory, *, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
         """Hidden states [B, T, D] of the positions in `x` alone, whatever the cache holds before them."""
+        if cache is not None and self.packed and x.shape[1] == 1:
+            return self.step(x[:, 0], memory, cache)[:, None]
         for index, layer in enumerate(self.layers):
             x = layer(x, index, memory, mask, cache)
         if cache is not None:
             cache.length += x.shape[1]
+        return x
+
+    def step(self, x: Tensor, memory: Memory, cache: Cache) -> Tensor:
+        """The same for one new position a row: [B, D] -> [B, D]."""
+        bias = masked_bias(memory.mask, x)
+        for index, layer in enumerate(self.packed):
+            x = layer(x, index, memory, bias, cache)
+        cache.length += 1
         return x
 
 
@@ -215,6 +233,7 @@ class Marian(nn.Module):
         positions = torch.arange(config.max_position_embeddings)
         self.register_buffer("positions", sinusoids(positions, config.d_model), persistent=False)
         self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.packed_output: Tensor | None = None
 
     def embed(self, token_ids: Tensor, first_position: int = 0) -> Tensor:
         """Scaled embeddings plus positions: [B, T] -> [B, T, D]."""
@@ -227,10 +246,21 @@ class Marian(nn.Module):
         mask = None if bool(real.all()) else real[:, None, None, :]
         states = self.model.encoder(self.embed(source_ids), mask)
         layers = cast(Iterable[DecoderLayer], self.model.decoder.layers)
-        return Memory(states, [layer.encoder_attn.keys_values(states) for layer in layers], mask)
+        keys_values = [layer.encoder_attn.keys_values(states) for layer in layers]
+        return Memory(states, [(key.contiguous(), value.contiguous()) for key, value in keys_values], mask)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        return F.linear(hidden, self.model.shared.weight, self.final_logits_bias[0])  # [B, T, V]
+        return F.linear(hidden, self.output, self.final_logits_bias[0])  # [B, T, V]
+
+    @property
+    def output(self) -> Tensor:
+        """The output projection [V, D]: the embedding itself, or its copy in the order that streams fastest."""
+        return self.model.shared.weight if self.packed_output is None else self.packed_output
+
+    def pack(self) -> None:
+        """Lay the decoder's weights out for cached steps; to be called once they no longer change."""
+        self.model.decoder.packed = [PackedLayer(layer) for layer in self.model.decoder.layers]  # type: ignore[arg-type]
+        self.packed_output = self.model.shared.weight.detach().t().contiguous().t()
 
     def forward(self, source_ids: Tensor, decoder_ids: Tensor) -> Tensor:
         """Teacher-forced causal logits: [B, S], [B, T] -> [B, T, V]."""
