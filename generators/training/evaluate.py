@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import sacrebleu
+import torch
 
 from generators.base import Generator, Natural, Prompt, Request, Stopwatch
 from generators.models.heads import CmlmMarian, CtcMarian
@@ -13,7 +14,7 @@ from generators.strategies.ctc import Ctc
 from generators.strategies.mask_predict import MaskPredict
 from generators.training.data import Pair
 
-BATCH_SIZE = 32
+BATCH_SIZE = 70
 
 
 def strategy_for(model: Marian, codec: Codec) -> Generator:
@@ -27,6 +28,8 @@ def strategy_for(model: Marian, codec: Codec) -> Generator:
 
 def valid_bleu(generator: Generator, codec: Codec, pairs: Sequence[Pair]) -> float:
     """sacreBLEU of the generator's outputs for `pairs`, in batches of similar length."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a decoding step is too small to share out
     sources = [codec.encode(pair.source) for pair in pairs]
     order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))
     texts = [""] * len(pairs)
@@ -37,4 +40,5 @@ def valid_bleu(generator: Generator, codec: Codec, pairs: Sequence[Pair]) -> flo
         generation = generator.generate(Request(prompts=prompts, length=Natural(longest)), Stopwatch())
         for row, token_ids in zip(rows, generation.token_ids, strict=True):
             texts[row] = codec.decode(token_ids)
+    torch.set_num_threads(n_threads)
     return float(sacrebleu.corpus_bleu(texts, [[pair.target for pair in pairs]]).score)

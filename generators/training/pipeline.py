@@ -72,13 +72,15 @@ def parent_state(recipe: Recipe, folder: Path) -> State | None:
 
 
 def training_examples(recipe: Recipe, pairs: list[Pair], codec: Codec, folder: Path, threads: int) -> list[Example]:
-    """Every line, and passages that join consecutive ones; their targets replaced by the teacher's where distilled."""
-    texts = [*pairs, *join_passages(pairs, codec, Schedule().seed)]
+    """Every line, and passages that join consecutive ones; targets are the teacher's where the recipe is distilled.
+
+    A distilled passage joins the teacher's lines: they are its best work, and a passage then says what its lines say.
+    """
     if recipe.distilled:
         from generators.training.distil import distilled
 
-        texts = distilled(texts, codec, folder, threads)
-    return encode_pairs(texts, codec)
+        pairs = distilled(pairs, codec, folder, threads)
+    return encode_pairs([*pairs, *join_passages(pairs, codec, Schedule().seed)], codec)
 
 
 def valid_pairs(pairs: list[Pair], codec: Codec) -> list[Pair]:
