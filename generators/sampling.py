@@ -28,10 +28,8 @@ def probabilities(logits: Tensor, sampling: Sampling) -> Tensor:
     top-k keeps the k largest logits, then top-p the smallest set whose mass reaches p, the most likely token always
     among them (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751). Ties at the edge go to the lower id.
     """
-    logits = logits.double()
-    logits = (logits - logits.amax(-1, keepdim=True)) / sampling.temperature  # at most 0: no temperature overflows it
-    order = logits.sort(dim=-1, descending=True, stable=True)
-    probs = order.values.softmax(-1)
+    order = logits.double().sort(dim=-1, descending=True, stable=True)
+    probs = ((order.values - order.values[..., :1]) / sampling.temperature).softmax(-1)  # at most 0: none overflows
     if 0 < sampling.top_k < probs.shape[-1]:
         probs[..., sampling.top_k :] = 0
         probs /= probs.sum(-1, keepdim=True)
