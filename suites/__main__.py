@@ -1,4 +1,4 @@
-"""`python -m suites run|list|validate|overhead`: the only place of the suites that prints results."""
+"""`python -m suites run|list|validate|overhead|agreement`: the only place of the suites that prints results."""
 
 import json
 import shlex
@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = N
     try:
         if options.command == "run":
             return _run(options, given, registry)
-        return {"list": _list, "validate": _validate, "overhead": _overhead}[options.command](options)
+        return {"list": _list, "validate": _validate, "overhead": _overhead, "agreement": _agreement}[options.command](
+            options
+        )
     except Refusal as refusal:
         print(f"suites: {refusal}", file=sys.stderr)
         return refusal.exit_code
@@ -146,6 +148,23 @@ def _overhead(options: Namespace) -> int:
     found = overhead()
     text = f"in a sample {found.in_sample_us:.1f} us, a whole trial {found.whole_trial_us:.1f} us"
     print(_json(asdict(found)) if options.json else f"median of {found.trials} trials of nothing: {text}")
+    return 0
+
+
+def _agreement(options: Namespace) -> int:
+    from suites.tasks import load_task
+
+    task = load_task(options.task)
+    _real_registry(options.threads)
+    from generators.base import Placement
+    from suites.agreement import agreement, lines
+
+    try:
+        n_rows = len(task.rows) if options.rows is None else options.rows
+        found = agreement(options.engine, task, n_rows, Placement(dtype=options.dtype, threads=options.threads))
+    except (ImportError, ValueError) as wrong:
+        raise Refusal(f"{options.engine}: {wrong}") from None
+    print(_json(asdict(found)) if options.json else "\n".join(lines(found)))
     return 0
 
 

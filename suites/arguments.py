@@ -17,6 +17,12 @@ def make_parser() -> argparse.ArgumentParser:
     validate = commands.add_parser("validate", help="check the files of a run and that no planned trial is missing")
     validate.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
     commands.add_parser("overhead", help="measure what the harness itself adds to a trial")
+    agreement = commands.add_parser("agreement", help="compare an engine's outputs with those of ar, token by token")
+    agreement.add_argument("engine", metavar="ENGINE", help="hf_generate, ctranslate2, … on the weights it names")
+    agreement.add_argument("--task", default="verse", help="verse, passage, mixed, or a TSV file's path")
+    agreement.add_argument("--rows", type=int, help="how many of the task's rows (default: all)")
+    agreement.add_argument("--dtype", default="float32", choices=DTYPES, help="default: float32")
+    agreement.add_argument("--threads", type=int, default=1)
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", help="one JSON object on stdout")
     return parser

@@ -31,7 +31,7 @@ def load_model(folder: Path, kind: type[M], *, device: str = "cpu", dtype: str =
     values = read_config(folder)
     try:
         model = build_model(values)
-    except (KeyError, TypeError, ValueError, RuntimeError, ZeroDivisionError) as error:
+    except (AssertionError, KeyError, TypeError, ValueError, RuntimeError, ZeroDivisionError) as error:
         raise ValueError(f"{folder / 'config.json'}: no model can be made of it: {one_line(error)}") from None
     if type(model) is not kind:
         raise ValueError(f"{folder} holds a {type(model).__name__}; this strategy needs a {kind.__name__}")

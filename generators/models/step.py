@@ -1,8 +1,9 @@
 """One decoding position a row at the speed of its weights: the decoder's layers packed for a cached step.
 
-A one-row product reads every weight once, so a step is as fast as memory and as lean as its count of operations. Packed
-means: weights stored [in, out], which streams two to three times faster here than [out, in]; query, key and value in one
-product; the query's scale folded into its weights; two plain products instead of the fused attention kernel.
+A one-row product reads every weight once, so a step is as fast as memory and as lean as its count of operations.
+Packed means: weights stored [in, out], which streams two to three times faster here than [out, in]; query, key and
+value in one product; the query's scale folded into its weights; two plain products instead of the fused attention
+kernel.
 
 Dims: B rows, L positions so far, S source positions, D width, H heads.
 """

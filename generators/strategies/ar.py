@@ -11,7 +11,18 @@ from typing import Self
 
 import torch
 
-from generators.base import Capability, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.base import (
+    Capability,
+    Generation,
+    Natural,
+    Phase,
+    Placement,
+    Prompt,
+    Request,
+    Stopwatch,
+    TokenRow,
+    require,
+)
 from generators.models.files import load_model
 from generators.models.inputs import encode, forbidden, start_tokens
 from generators.models.marian import Cache, Marian, Memory
@@ -101,3 +112,13 @@ class Autoregressive:
         if row[-1] == eos_token_id or not request.stop_strings:
             return row[-1] == eos_token_id
         return finish(row, request, eos_token_id, self.codec.decode)[1] is not None
+
+    @torch.inference_mode()
+    def gap_after(self, prompt: Prompt, prefix_ids: TokenRow) -> float:
+        """How far the best next token's logit stands above the second best's, after `prefix_ids`."""
+        model = self.model
+        sources = torch.tensor([prompt.prefix_ids], device=model.positions.device)
+        start = model.config.decoder_start_token_id
+        logits = model(sources, torch.tensor([[start, *prefix_ids]], device=sources.device))[0, -1]
+        first, second = logits.index_fill_(0, forbidden(model, Natural(0)), float("-inf")).topk(2).values.tolist()
+        return float(first - second)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from generators.models.files import file_hash, save_model
+from generators.training.card import model_card
 from generators.training.data import split_file
 from generators.training.recipes import RECIPES, VOCAB_SIZE, Schedule, model_values
 
@@ -52,6 +53,7 @@ def export(name: str, corpus: Path, home: Path, target: Path) -> Path:
     accounts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {}
     accounts[name] = account(name, corpus, trained, target / name, sum(value.numel() for value in state.values()))
     manifest.write_text(json.dumps(accounts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (target / "MODEL_CARD.md").write_text(model_card(accounts), encoding="utf-8")
     print(f"{name}: exported to {target / name}", file=sys.stderr)
     return target / name
 
