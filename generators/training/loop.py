@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from generators.models.heads import CtcMarian
 from generators.models.marian import Marian
 from generators.training.data import Example, collate, epoch
 from generators.training.losses import Loss
@@ -49,6 +50,8 @@ def initialise(model: Marian, seed: int, parent: State | None) -> None:
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
+    if isinstance(model, CtcMarian):  # every slot starts as a copy of its source state (Gu et al. 2018, section 3.1)
+        model.canvas_proj.weight.data = torch.eye(model.config.d_model).repeat(model.upsampling, 1)
     shared = model.model.shared
     nn.init.normal_(shared.weight, std=model.config.d_model**-0.5)
     with torch.no_grad():
