@@ -24,6 +24,7 @@ def note_start(folder: Path, threads: int, device: str) -> None:
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "commit": git("rev-parse", "HEAD"),
         "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "peak_learning_rate": Schedule().peak_learning_rate,
         "threads": threads,
         "device": device,
         "machine": platform.machine(),

@@ -9,7 +9,7 @@ class Schedule:
     """The rules every model of a table is trained under."""
 
     batch_tokens: int = 1600  # target tokens an update, at most
-    peak_learning_rate: float = 8e-4
+    peak_learning_rate: float = 1.5e-3
     warmup_updates: int = 800  # linear to the peak, then the peak times sqrt(warmup / update)
     dropout: float = 0.1
     clip_norm: float = 1.0
