@@ -28,12 +28,17 @@ def test_logits_are_those_of_transformers(
     torch.testing.assert_close(found, wanted, rtol=0, atol=tolerance)
 
 
-def test_a_cached_step_is_the_uncached_one() -> None:
-    model = tiny_model()
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "swish"])
+def test_a_cached_step_is_the_uncached_one(packed: bool, activation: str) -> None:
+    model = tiny_model(activation_function=activation)
+    model.final_logits_bias.normal_()
     sources = torch.tensor([[5, 9, 0], [7, 0, PAD]])
     decoder_ids = torch.tensor([[PAD, 4, 8, 15, 3], [PAD, 6, 2, 2, 40]])
     with torch.inference_mode():
         wanted = model(sources, decoder_ids)
+        if packed:
+            model.pack()
         memory = model.encode(sources)
         cache = Cache(model.config, 2, 5, memory.states)
         steps = [model.embed(decoder_ids[:, step : step + 1], step) for step in range(5)]
@@ -90,9 +95,11 @@ def test_dropout_keeps_the_mean_and_rests_at_inference() -> None:
 def test_the_cache_follows_its_beams() -> None:
     model = tiny_model()
     cache = Cache(model.config, 3, 4, torch.zeros(1, dtype=torch.float64))
-    key = torch.arange(3.0, dtype=torch.float64)[:, None, None, None].expand(3, 2, 1, 8)
-    cache.append(0, key, -key)
+    key = torch.tensor([0.0, 0.1, 1.0, 1.1, 2.0, 2.1], dtype=torch.float64)[:, None, None].expand(6, 1, 8)
+    for layer in range(2):
+        cache.append(layer, key, -key)
     cache.length = 1
     cache.reorder(torch.tensor([2, 0, 0]))
-    assert cache.buffer[0, 0, :, 0, 0, 0].tolist() == [2.0, 0.0, 0.0]
-    assert cache.buffer[0, 1, :, 1, 0, 7].tolist() == [-2.0, -0.0, -0.0]
+    keys, values = cache.append(1, key, -key)
+    assert keys[:, :, 7].tolist() == [[2.0, 0.0], [2.1, 0.1], [0.0, 1.0], [0.1, 1.1], [0.0, 2.0], [0.1, 2.1]]
+    assert torch.equal(values, -keys)
