@@ -49,5 +49,11 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = race(labels=["ar", "ctc", "copy"], lengths=(8, 32), repeats=2, rows=3)
+    return made.write(tmp_path_factory.mktemp("runs") / "small")
+
+
+@pytest.fixture(scope="session")
 def race_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return race(repeats=7, rows=24).write(tmp_path_factory.mktemp("runs") / "race")

@@ -142,7 +142,7 @@ def test_a_report_does_not_depend_on_where_its_run_lies(tmp_path: Path) -> None:
 
 
 def test_a_report_stays_small_whatever_the_models_wrote() -> None:
-    made = race(repeats=7, rows=200)
+    made = race(repeats=2, rows=30)
     made.samples = [
         replace(s, text="<\U0001f600&>" * 2000, source="<" * 5000, reference="\x00" * 5000) for s in made.samples
     ]
@@ -180,7 +180,7 @@ def test_a_whole_and_clean_run_carries_no_banner_and_a_reduced_one_does() -> Non
 
 
 def test_the_best_of_a_column_is_marked_by_a_symbol() -> None:
-    text = page(summarise(race(labels=["ar", "ctranslate2", "ctc"], repeats=7, rows=10).run()))
+    text = page(summarise(race(labels=["ar", "ctranslate2", "ctc"], repeats=2, rows=4).run()))
     best = re.findall(r'<td class="best">.*?</td>', text)
     assert best and all("★" in cell for cell in best)
 

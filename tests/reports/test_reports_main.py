@@ -25,20 +25,20 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 
 def test_html_writes_the_page_beside_the_records_and_prints_where(
-    race_run: Path, capsys: pytest.CaptureFixture[str]
+    small_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["html", str(race_run)]) == 0
-    assert capsys.readouterr().out == f"{race_run / 'report.html'}\n"
-    assert (race_run / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert main(["html", str(small_run)]) == 0
+    assert capsys.readouterr().out == f"{small_run / 'report.html'}\n"
+    assert (small_run / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_html_writes_to_another_file(race_run: Path, tmp_path: Path) -> None:
-    assert main(["html", str(race_run), "--out", str(tmp_path / "page.html")]) == 0
+def test_html_writes_to_another_file(small_run: Path, tmp_path: Path) -> None:
+    assert main(["html", str(small_run), "--out", str(tmp_path / "page.html")]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_a_link_to_a_run_is_a_run(race_run: Path, tmp_path: Path) -> None:
-    (tmp_path / "latest").symlink_to(race_run)
+def test_a_link_to_a_run_is_a_run(small_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(small_run)
     assert main(["html", str(tmp_path / "latest"), "--out", str(tmp_path / "page.html")]) == 0
 
 
@@ -120,25 +120,25 @@ def test_a_latency_of_zero_is_refused_with_2(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_place_that_cannot_be_written_is_refused_with_2_and_leaves_nothing(
-    race_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    code, error = refused(capsys, "html", str(race_run), "--out", str(tmp_path / "file" / "page.html"))
+    code, error = refused(capsys, "html", str(small_run), "--out", str(tmp_path / "file" / "page.html"))
     assert code == 2 and "cannot write" in error
     (tmp_path / "folder").mkdir()
-    code, error = refused(capsys, "html", str(race_run), "--out", str(tmp_path / "folder"))
+    code, error = refused(capsys, "html", str(small_run), "--out", str(tmp_path / "folder"))
     assert code == 2 and "cannot write" in error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
 def test_our_own_bug_exits_70_with_its_traceback(
-    race_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    small_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(folder: Path) -> None:
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("reports.build.summary_of", broken)
-    assert main(["summary", str(race_run)]) == 70
+    assert main(["summary", str(small_run)]) == 70
     assert "ZeroDivisionError: a bug" in capsys.readouterr().err
 
 
@@ -162,6 +162,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert loaded_after(code).isdisjoint({"torch", "matplotlib", "pandas", "numpy", "jinja2", "sacrebleu"})
 
 
-def test_a_report_loads_neither_torch_nor_the_strategies(race_run: Path, tmp_path: Path) -> None:
-    code = f"import reports.__main__ as m\nm.main(['html', {str(race_run)!r}, '--out', {str(tmp_path / 'p.html')!r}])"
+def test_a_report_loads_neither_torch_nor_the_strategies(small_run: Path, tmp_path: Path) -> None:
+    code = f"import reports.__main__ as m\nm.main(['html', {str(small_run)!r}, '--out', {str(tmp_path / 'p.html')!r}])"
     assert loaded_after(code).isdisjoint({"torch", "transformers", "generators"})
