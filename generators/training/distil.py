@@ -9,14 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
 from generators.base import Natural, Placement, Prompt, Request, Stopwatch
 from generators.models.files import save_model
 from generators.models.text import Codec
 from generators.strategies.ctranslate2 import CTranslate2, CTranslate2Config
 from generators.training.data import Pair
 from generators.training.recipes import RECIPES, model_values
+from generators.training.teacher import NAME, teacher_state
 
 BEAM_SIZE = 4
 PIECE = 2048  # texts a file
@@ -44,9 +43,9 @@ def distilled(pairs: Sequence[Pair], codec: Codec, folder: Path, threads: int) -
 def load_teacher(folder: Path, threads: int) -> CTranslate2:
     """The trained teacher in the engine's form."""
     target = folder / "teacher"
-    state = torch.load(folder / "ar" / "best.pt", weights_only=True)
+    state = teacher_state(folder)
     vocabulary = folder / "vocabulary"
-    save_model(state, model_values(RECIPES["ar"], state["model.shared.weight"].shape[0]), vocabulary, target)
+    save_model(state, model_values(RECIPES[NAME], state["model.shared.weight"].shape[0]), vocabulary, target)
     return CTranslate2.load(target, CTranslate2Config(beam_size=BEAM_SIZE), Placement(threads=threads))[0]
 
 

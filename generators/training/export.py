@@ -15,6 +15,7 @@ from generators.models.files import file_hash, save_model
 from generators.training.card import model_card
 from generators.training.data import split_file
 from generators.training.recipes import RECIPES, VOCAB_SIZE, Schedule, model_values
+from generators.training.teacher import teacher_update
 
 
 def note_start(folder: Path, threads: int, device: str) -> None:
@@ -70,6 +71,7 @@ def account(name: str, corpus: Path, trained: Path, exported: Path, n_parameters
         "files_sha256": {path.name: file_hash(path) for path in sorted(exported.iterdir())},
         "parameters": n_parameters,
         "recipe": dataclasses.asdict(RECIPES[name]),
+        "teacher_update": teacher_update(trained.parent) if RECIPES[name].parent else None,
         "schedule": dataclasses.asdict(Schedule()),
         "starts": [json.loads(line) for line in starts],
         "updates": progress["update"],

@@ -12,9 +12,10 @@ from generators.models.text import Codec, load_codec
 from generators.training.data import Example, Pair, encode_pairs, join_passages, read_pairs, split_file
 from generators.training.evaluate import strategy_for, valid_bleu
 from generators.training.export import export, note_start
-from generators.training.loop import State, initialise, train
+from generators.training.loop import initialise, train
 from generators.training.losses import ar_loss, cmlm_loss, ctc_loss
 from generators.training.recipes import RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
+from generators.training.teacher import teacher_state
 from generators.training.vocabulary import train_vocabulary
 
 LOSSES = {None: ar_loss, "ctc": ctc_loss, "cmlm": cmlm_loss}
@@ -27,7 +28,7 @@ def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -
     recipe, folder = known(name), checkpoints / corpus.name
     pairs = read_pairs(split_file(corpus, "train"))
     codec = vocabulary(pairs, folder)
-    parent = parent_state(recipe, folder)
+    parent = teacher_state(folder) if recipe.parent else None
     examples = training_examples(recipe, pairs, codec, folder, threads)
     model = build_model(model_values(recipe, VOCAB_SIZE), Schedule().dropout)
     initialise(model, Schedule().seed, parent)
@@ -57,18 +58,6 @@ def vocabulary(pairs: list[Pair], folder: Path) -> Codec:
     if not (target / "tokenizer_config.json").is_file():  # written last
         train_vocabulary((text for pair in pairs for text in (pair.source, pair.target)), VOCAB_SIZE, target)
     return load_codec(target)
-
-
-def parent_state(recipe: Recipe, folder: Path) -> State | None:
-    if recipe.parent is None:
-        return None
-    best = folder / recipe.parent / "best.pt"
-    if not best.is_file():
-        raise FileNotFoundError(
-            f"this model starts from {recipe.parent!r}, and {best} is missing: train {recipe.parent!r} first"
-        )
-    state: State = torch.load(best, weights_only=True)
-    return state
 
 
 def training_examples(recipe: Recipe, pairs: list[Pair], codec: Codec, folder: Path, threads: int) -> list[Example]:
