@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from generators.models.files import load_model
-from generators.models.marian import Cache, Dropout, Marian, causal_mask
+from generators.models.layers import Dropout
+from generators.models.marian import Cache, Marian, causal_mask
 from tests.generators.tiny import POSITIONS, VOCAB_SIZE, tiny_model, write_opus_model
 
 PAD = VOCAB_SIZE - 1
