@@ -124,8 +124,8 @@ def _latency_row(summary: Summary, cell: Cell) -> tuple[Entry, ...]:
         Entry(number(cell.tokens_per_s)),
         Entry(number(cell.ms_per_token)),
         Entry(fixed(cell.kept_mean)),
-        Entry(number(cell.calls)),
-        Entry(number(cell.positions, 4)),
+        Entry(fixed(cell.calls)),
+        Entry(fixed(cell.positions)),
     )
 
 

@@ -172,6 +172,13 @@ def test_a_table_can_be_reached_and_scrolled_by_keyboard(opened: Open) -> None:
     page.wait_for_function("document.activeElement.scrollLeft > 0")
 
 
+def test_a_printed_report_fits_the_paper_and_is_light(opened: Open) -> None:
+    page = opened("race", width=718, scheme="dark").page  # A4 less two margins of a centimetre, at 96 a inch
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") == 718
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
 def test_a_printed_report_holds_the_tables_folded_away(opened: Open) -> None:
     page = opened("race").page
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = false })")
