@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
             export_best(options.model, corpus, checkpoints, Path(options.export))
         else:
             run(options.model, corpus, checkpoints, options.threads, options.device)
-    except (ValueError, FileNotFoundError) as error:
+    except (OSError, ValueError) as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -1,6 +1,7 @@
 """What each model is trained to do: (model, batch, random generator) -> a scalar loss, in nats a predicted token."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from generators.models.heads import CmlmMarian, CtcMarian
 from generators.models.marian import Marian, Memory
-from generators.training.data import Batch
+from generators.training.data import Batch, Example
 
 LABEL_SMOOTHING = 0.1
 IGNORED = -100
@@ -39,6 +40,12 @@ def ctc_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
         blank=model.blank_token_id, reduction="sum", zero_infinity=True,
     )  # fmt: skip
     return loss / batch.target_lengths.sum()
+
+
+def without_alignment(examples: Sequence[Example], upsampling: int) -> int:
+    """How many targets are longer than their canvas; equal neighbours need a blank between them."""
+    wanted = (len(t) + sum(a == b for a, b in pairwise(t)) for t in (one.target_ids for one in examples))
+    return sum(n > upsampling * len(one.source_ids) for n, one in zip(wanted, examples, strict=True))
 
 
 def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:

@@ -4,17 +4,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import torch
-
+from generators.base import Placement
 from generators.models.files import build_model
 from generators.models.marian import Marian
 from generators.models.text import Codec, load_codec
+from generators.registry import prepare_torch
 from generators.training.data import Example, Pair, encode_pairs, join_passages, read_pairs, split_file
 from generators.training.evaluate import strategy_for, valid_bleu
 from generators.training.export import export, note_start
 from generators.training.loop import initialise, train
-from generators.training.losses import ar_loss, cmlm_loss, ctc_loss
-from generators.training.recipes import RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
+from generators.training.losses import ar_loss, cmlm_loss, ctc_loss, without_alignment
+from generators.training.recipes import CTC_UPSAMPLING, RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
 from generators.training.teacher import teacher_state
 from generators.training.vocabulary import train_vocabulary
 
@@ -24,12 +24,14 @@ VALID_VERSES, VALID_PASSAGES = 250, 30
 
 def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -> None:
     """Train recipe `name` on `corpus`, distilling its teacher first where that is missing; export the best model."""
-    torch.set_num_threads(threads)
+    prepare_torch(Placement(device=device, threads=threads))
     recipe, folder = known(name), checkpoints / corpus.name
     pairs = read_pairs(split_file(corpus, "train"))
     codec = vocabulary(pairs, folder)
     parent = teacher_state(folder) if recipe.parent else None
     examples = training_examples(recipe, pairs, codec, folder, threads)
+    if recipe.head == "ctc" and (unreachable := without_alignment(examples, CTC_UPSAMPLING)):
+        speaker(name)(f"{unreachable} of {len(examples)} targets are longer than their canvas and teach nothing")
     model = build_model(model_values(recipe, VOCAB_SIZE), Schedule().dropout)
     initialise(model, Schedule().seed, parent)
     valid = valid_pairs(read_pairs(split_file(corpus, "valid")), codec)

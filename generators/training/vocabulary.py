@@ -21,9 +21,9 @@ def train_vocabulary(lines: Iterable[str], vocab_size: int, folder: Path) -> Non
 
     Raises ValueError where the text is too little for so many pieces.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     model = io.BytesIO()
     train_pieces(lines, vocab_size, model)
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "source.spm").write_bytes(model.getvalue())
     shutil.copyfile(folder / "source.spm", folder / "target.spm")
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())

@@ -13,7 +13,7 @@ from generators.models.heads import CtcMarian
 from generators.models.text import MarianCodec
 from generators.strategies.ctc import Ctc, collapse
 from generators.training.data import Batch, Example, collate
-from generators.training.losses import ctc_loss
+from generators.training.losses import ctc_loss, without_alignment
 from tests.generators.asking import ask, random_sources
 from tests.generators.tiny import tiny_model
 
@@ -86,6 +86,14 @@ def test_a_target_that_cannot_fit_teaches_nothing_and_breaks_nothing() -> None:
     assert all(torch.isfinite(gradient).all() for gradient in gradients)
     alone: Batch = collate([too_long], 59, 0, "cpu")
     assert ctc_loss(model, alone, torch.Generator()).item() == 0.0
+
+
+def test_targets_that_cannot_fit_are_counted() -> None:
+    fits = [Example((5, 0), (9, 8, 9, 8)), Example((5, 0), (9, 9, 8)), Example((5, 0), ())]
+    too_long = [Example((5, 0), (9, 8, 9, 8, 9)), Example((5, 0), (9, 9, 9))]
+    assert without_alignment(fits + too_long, 2) == 2
+    for one in fits[:2]:  # the loss agrees
+        assert ctc_loss(ctc_model(), collate([one], 59, 0, "cpu"), torch.Generator()).item() > 0
 
 
 def test_the_answer_is_the_best_frame_of_every_slot(codec: MarianCodec) -> None:

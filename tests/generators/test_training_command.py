@@ -52,6 +52,25 @@ def test_a_missing_corpus_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "none has no train.tsv or train.tsv.gz" in line
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--threads=0", "threads must be 1 or more, got 0"),
+        ("--device=toaster", "device 'toaster' cannot be used here"),
+        ("--checkpoints={file}", "file"),
+    ],
+)
+def test_a_machine_or_folder_that_cannot_be_used_is_answered_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, message: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    lines = "".join(f"{a} {b}\t{b} {a}\n" for a in LINES for b in LINES)
+    folder = corpus(tmp_path / "corpus", lines)
+    assert main(["ar", "--corpus", str(folder), "--threads=1", option.format(file=tmp_path / "file")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
 def test_a_vocabulary_has_marian_files_with_the_special_ids_in_place(tmp_path: Path) -> None:
     train_vocabulary(LINES, VOCAB_SIZE, tmp_path)
     ids = json.loads((tmp_path / "vocab.json").read_text())
