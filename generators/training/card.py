@@ -34,6 +34,7 @@ HEADS = (
     "starts from",
     "text",
     "parameters",
+    "peak learning rate",
     "updates",
     "minutes",
     "best valid BLEU",
@@ -44,12 +45,13 @@ HEADS = (
 def model_card(accounts: dict[str, Any]) -> str:
     """The card's Markdown for the manifest's accounts."""
     rows = [HEADS, ("---",) * len(HEADS), *(row(name, accounts[name]) for name in sorted(accounts))]
-    schedule = accounts[sorted(accounts)[0]]["schedule"]
+    schedule = accounts[sorted(accounts)[0]]["starts"][-1]["schedule"]
     return CARD.format(table="\n".join(f"| {' | '.join(cells)} |" for cells in rows), **schedule)
 
 
 def row(name: str, account: dict[str, Any]) -> tuple[str, ...]:
-    recipe = account["recipe"]
+    recipe = account["starts"][-1]["recipe"]
+    rates = list(dict.fromkeys(f"{start['schedule']['peak_learning_rate']:g}" for start in account["starts"]))
     return (
         f"`{name}`",
         f"{recipe['encoder_layers']} + {recipe['decoder_layers']}",
@@ -57,6 +59,7 @@ def row(name: str, account: dict[str, Any]) -> tuple[str, ...]:
         f"`{recipe['parent']}`" if recipe["parent"] else "random",
         "distilled" if recipe["distilled"] else "original",
         f"{account['parameters']:,}",
+        ", then ".join(rates),
         f"{account['updates']:,}",
         f"{account['minutes']:.0f}",
         f"{account['best_valid_bleu']:.2f} at {account['best_update']:,}",

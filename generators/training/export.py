@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import hashlib
 import json
 import platform
 import subprocess
@@ -18,14 +19,15 @@ from generators.training.recipes import RECIPES, VOCAB_SIZE, Schedule, model_val
 from generators.training.teacher import teacher_update
 
 
-def note_start(folder: Path, threads: int, device: str) -> None:
-    """Append a line to `starts.jsonl`: the command, commit and machine of this start or resume."""
+def note_start(name: str, folder: Path, threads: int, device: str) -> None:
+    """Append a line to `starts.jsonl`: the rules, commit and machine of this start or resume."""
     folder.mkdir(parents=True, exist_ok=True)
     start = {
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "commit": git("rev-parse", "HEAD"),
         "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
-        "peak_learning_rate": Schedule().peak_learning_rate,
+        "recipe": dataclasses.asdict(RECIPES[name]),
+        "schedule": dataclasses.asdict(Schedule()),
         "threads": threads,
         "device": device,
         "machine": platform.machine(),
@@ -63,17 +65,16 @@ def export(name: str, corpus: Path, home: Path, target: Path) -> Path:
 def account(name: str, corpus: Path, trained: Path, exported: Path, n_parameters: int) -> dict[str, Any]:
     """How the model came to be: enough to make it again, and to see that all models kept the same rules."""
     progress = json.loads((trained / "curve.json").read_text(encoding="utf-8"))
-    starts = (trained / "starts.jsonl").read_text(encoding="utf-8").splitlines()
+    starts = [json.loads(line) for line in (trained / "starts.jsonl").read_text(encoding="utf-8").splitlines()]
     return {
         "command": f"python -m generators.training {name}",
         "corpus": corpus.name,
         "data_sha256": {split: file_hash(split_file(corpus, split)) for split in ("train", "valid")},
         "files_sha256": {path.name: file_hash(path) for path in sorted(exported.iterdir())},
         "parameters": n_parameters,
-        "recipe": dataclasses.asdict(RECIPES[name]),
+        "distilled_sha256": distilled_hash(trained.parent) if RECIPES[name].distilled else None,
         "teacher_update": teacher_update(trained.parent) if RECIPES[name].parent else None,
-        "schedule": dataclasses.asdict(Schedule()),
-        "starts": [json.loads(line) for line in starts],
+        "starts": starts,
         "updates": progress["update"],
         "target_tokens": progress["tokens"],
         "minutes": round(progress["seconds"] / 60, 1),
@@ -82,6 +83,12 @@ def account(name: str, corpus: Path, trained: Path, exported: Path, n_parameters
         "best_valid_bleu": round(progress["best_bleu"], 2),
         "valid_bleu_curve": progress["curve"],
     }
+
+
+def distilled_hash(home: Path) -> str:
+    """The sha256 of the distilled text, its pieces in order."""
+    pieces = sorted((home / "distilled").glob("*.txt"))
+    return hashlib.sha256(b"".join(piece.read_bytes() for piece in pieces)).hexdigest()
 
 
 def stopped_by(progress: dict[str, Any]) -> str:

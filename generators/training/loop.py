@@ -158,7 +158,8 @@ def evaluate(
         save(average, folder / "best.pt")
     values = {name: getattr(progress, name) for name in Progress.__slots__}
     save({"model": current, "optimizer": optimizer.state_dict(), "random": random.get_state(),
-          "dropout": torch.get_rng_state(), "progress": values}, folder / "state.pt")  # fmt: skip
+          "dropout": torch.get_rng_state(), "cuda_dropout": cuda_random(), "progress": values},
+         folder / "state.pt")  # fmt: skip
     curve = {name: value for name, value in values.items() if name != "checkpoints"}
     (folder / "curve.json").write_text(json.dumps(curve) + "\n", encoding="utf-8")
     say(f"update {progress.update}: valid BLEU {bleu:.2f} (best {progress.best_bleu:.2f} at {progress.best_update})")
@@ -174,7 +175,13 @@ def resume(folder: Path, model: Marian, optimizer: torch.optim.Optimizer, random
     optimizer.load_state_dict(state["optimizer"])
     random.set_state(state["random"])
     torch.set_rng_state(state["dropout"])
+    if state.get("cuda_dropout") is not None:
+        torch.cuda.set_rng_state(state["cuda_dropout"])
     return Progress(**state["progress"])
+
+
+def cuda_random() -> Tensor | None:
+    return torch.cuda.get_rng_state() if torch.cuda.is_available() else None
 
 
 def save(value: Any, path: Path) -> None:

@@ -1,11 +1,12 @@
 """From a corpus to a trained model: vocabulary, teacher, distilled text, student; each step once, kept in a folder."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from generators.base import Placement
-from generators.models.files import build_model
+from generators.models.files import build_model, file_hash
 from generators.models.marian import Marian
 from generators.models.text import Codec, load_codec
 from generators.registry import prepare_torch
@@ -25,7 +26,7 @@ VALID_VERSES, VALID_PASSAGES = 250, 30
 def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -> None:
     """Train recipe `name` on `corpus`, distilling its teacher first where that is missing; export the best model."""
     prepare_torch(Placement(device=device, threads=threads))
-    recipe, folder = known(name), checkpoints / corpus.name
+    recipe, folder = known(name), home_of(corpus, checkpoints)
     pairs = read_pairs(split_file(corpus, "train"))
     codec = vocabulary(pairs, folder)
     parent = teacher_state(folder) if recipe.parent else None
@@ -35,7 +36,7 @@ def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -
     model = build_model(model_values(recipe, VOCAB_SIZE), Schedule().dropout)
     initialise(model, Schedule().seed, parent)
     valid = valid_pairs(read_pairs(split_file(corpus, "valid")), codec)
-    note_start(folder / name, threads, device)
+    note_start(name, folder / name, threads, device)
     train(
         model.to(device), examples, LOSSES[recipe.head], scorer(codec, valid), Schedule(), folder / name, speaker(name)
     )
@@ -45,7 +46,20 @@ def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -
 def export_best(name: str, corpus: Path, checkpoints: Path, target: Path) -> None:
     """Write the best model so far to `target/name`, finished or not."""
     known(name)
-    export(name, corpus, checkpoints / corpus.name, target)
+    export(name, corpus, home_of(corpus, checkpoints), target)
+
+
+def home_of(corpus: Path, checkpoints: Path) -> Path:
+    """The folder of all that is trained on `corpus`. Raises ValueError where it is of another text of that name."""
+    home = checkpoints / corpus.resolve().name
+    found = {split: file_hash(split_file(corpus, split)) for split in ("train", "valid")}
+    note = home / "corpus.json"
+    if not note.is_file():
+        home.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps(found) + "\n", encoding="utf-8")
+    if json.loads(note.read_text(encoding="utf-8")) != found:
+        raise ValueError(f"{home} was trained on another text than {corpus} has now; name other --checkpoints")
+    return home
 
 
 def known(name: str) -> Recipe:
