@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from suites.settings import DTYPES, Settings, parse_numbers
+from generators.base import DTYPES
+from suites.settings import Settings, parse_numbers
 
 
 def make_parser() -> argparse.ArgumentParser:

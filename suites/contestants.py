@@ -1,4 +1,4 @@
-"""The contestants of a race, loaded outside every timed region; one that is not there stays in as a failure."""
+"""The contestants of a race, loaded outside every timed region; one whose engine is not there stays in as a failure."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -54,27 +54,27 @@ def parse_labels(labels: Iterable[str], registry: Registry) -> "list[Spec]":
     return specs
 
 
-def load(specs: "Sequence[Spec]", placement: Placement, registry: Registry, *, chosen: bool) -> tuple[Contestant, ...]:
+def load(specs: "Sequence[Spec]", placement: Placement, registry: Registry) -> tuple[Contestant, ...]:
     """The contestants, loaded in order.
 
-    One whose engine is not installed stays as a failure, and in a default race so does one whose weights are missing
-    or broken: the race goes on and says so. Refuses one that the user has `chosen` and misspelt, and a race of nobody.
+    One whose engine is not installed, or which does not fit into memory, stays as a failure: the race goes on and says
+    so. Refuses one whose knobs are misspelt or whose weights are missing or broken, and a race of nobody.
     """
-    contestants = tuple(_load_one(spec, placement, registry, chosen) for spec in specs)
+    contestants = tuple(_load_one(spec, placement, registry) for spec in specs)
     if all(c.loaded is None for c in contestants):
         first = contestants[0].failure
         raise Refusal(f"no contestant could be loaded; {contestants[0].label}: {first.reason if first else ''}")
     return contestants
 
 
-def _load_one(spec: "Spec", placement: Placement, registry: Registry, chosen: bool) -> Contestant:
+def _load_one(spec: "Spec", placement: Placement, registry: Registry) -> Contestant:
     began = time.perf_counter()
     loaded, failure = None, None
     try:
         loaded = registry.build(spec, placement)
     except (ImportError, MemoryError, OSError, RuntimeError, Unsupported, ValueError) as wrong:
         failure = failure_of(wrong)
-        if chosen and failure.status == "error":
+        if failure.status == "error":
             raise Refusal(f"{spec.label}: {wrong}") from wrong
     return Contestant(
         label=spec.label,

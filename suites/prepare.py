@@ -39,7 +39,7 @@ def prepare(settings: Settings, registry: Registry, say: Callable[[str], None]) 
     tasks = tuple(load_task(name) for name in ([settings.task] if settings.task else suite.tasks))
     synchronize = environment.synchronizer(settings.device)
     placement = Placement(device=settings.device, dtype=settings.dtype, threads=settings.threads)
-    contestants = load(specs, placement, registry, chosen=settings.strategies is not None)
+    contestants = load(specs, placement, registry)
     for contestant in contestants:
         if contestant.failure is not None:
             say(f"{contestant.label} takes no part: {contestant.failure.reason}")

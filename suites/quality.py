@@ -11,8 +11,6 @@ CONTESTANTS = (
     "copy",
     "ar:weights=ar",
     "ar:beam_size=4",
-    "ctranslate2:weights=ar_shallow",
-    "ctranslate2:weights=ar_shallow:compute_type=int8",
 )
 BATCH_SIZE = 32
 BATCHES_A_ROUND = 4

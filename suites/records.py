@@ -64,7 +64,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One output of the quality pass (or of a natural-length latency pass, which has no sample of its own)."""
+    """One output of the quality pass (`mode` batched); latency passes keep no outputs."""
 
     key: str  # the record it came with
     task: str

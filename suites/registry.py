@@ -25,7 +25,7 @@ class Suite:
 SUITES = {
     "latency": Suite(
         summary="latency against length, 8 to 192 tokens, batch 1, interleaved repeats",
-        contestants=latency.CONTESTANTS + ("ar_uncached",),
+        contestants=(*latency.CONTESTANTS, latency.UNCACHED),
         tasks=("mixed",),
         repeats=30,
         repeats_are="timed calls at each length",

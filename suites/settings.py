@@ -4,9 +4,9 @@ import math
 import re
 from dataclasses import dataclass
 
+from generators.base import DTYPES
 from suites.refusal import Refusal
 
-DTYPES = ("float32", "float64", "bfloat16", "float16")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 

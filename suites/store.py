@@ -1,4 +1,7 @@
-"""Writing the files of a run: created whole, one writer at a time, every line on disk before the next trial begins."""
+"""Writing the files of a run: created whole, one writer at a time, every line written before the next trial begins.
+
+A line survives the death of the process (kill -9), not a power cut: nothing is forced to the disk.
+"""
 
 import fcntl
 import os

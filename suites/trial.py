@@ -93,8 +93,9 @@ def failure_of(exception: BaseException) -> Failure:
     name = type(exception).__name__
     if isinstance(exception, Unsupported):
         return Failure("unsupported", text)
-    if isinstance(exception, ModuleNotFoundError):
-        return Failure("unsupported", f"not installed: {text}")
+    if isinstance(exception, ImportError):
+        absent = isinstance(exception, ModuleNotFoundError)
+        return Failure("unsupported", f"{'not installed' if absent else 'installed, but broken'}: {text}")
     lost = isinstance(exception, MemoryError) or name == "OutOfMemoryError" or "can't allocate memory" in text
     return Failure("oom" if lost else "error", f"{name}: {text}")
 

@@ -1,6 +1,6 @@
 """`python -m tests.suites.fake_race run …`: the command line with fake contestants, in a process that can be killed.
 
-DIE_AT_WRITE=n kills the process in the middle of its n-th write to a file of lines, as a power cut would.
+DIE_AT_WRITE=n kills the process in the middle of its n-th write to a file of lines, as `kill -9` may.
 """
 
 import os

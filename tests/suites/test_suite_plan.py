@@ -104,6 +104,19 @@ def test_an_uncached_decoder_is_spared_long_outputs_unless_asked_for() -> None:
     assert {t.cell.length for t in asked.trials if t.cell.label == "ar_uncached"} == {64, 128}
 
 
+@pytest.mark.parametrize("name", ["latency", "quick"])
+def test_every_decoder_is_raced_against_the_strongest_and_the_plainest_autoregressive_ones(name: str) -> None:
+    suite = SUITES[name]
+    setup = setup_of(*suite.contestants, chosen=False, lengths=suite.lengths, tasks=(TASK,) * len(suite.tasks))
+    lengths: dict[str, set[int | None]] = {}
+    for trial in plan_of(suite.plan(setup)[0]).trials:
+        lengths.setdefault(trial.cell.label, set()).add(trial.cell.length)
+    for engine in ("ctranslate2", "ctranslate2:compute_type=int8"):
+        shallow = engine.replace("ctranslate2", "ctranslate2:weights=ar_shallow")
+        assert lengths[engine] == lengths[shallow] == set(suite.lengths)
+    assert lengths["ar_uncached"] == {8, 16, 32, 64}
+
+
 def test_quality_covers_every_row_once_for_every_contestant() -> None:
     plan = plan_of(*quality.plan(setup_of("ar", "ctc")))
     for label in ("ar", "ctc"):
@@ -136,8 +149,9 @@ def test_iterations_are_two_lines_and_no_grid() -> None:
 def test_quick_times_the_race_and_scores_more_than_it_times() -> None:
     setup = setup_of(*quick.CONTESTANTS, chosen=False, tasks=(TASK, replace(TASK, name="verses")))
     timed, scored, sentences = quick.plan(setup)
-    assert {b.label for r in timed for b in r} == set(latency.CONTESTANTS)
-    assert {b.label for r in scored for b in r} == {b.label for r in sentences for b in r} == set(quick.CONTESTANTS)
+    assert {b.label for r in timed for b in r} == {*latency.CONTESTANTS, "ar_uncached"}
+    assert {b.label for r in scored for b in r} == {b.label for r in sentences for b in r} == set(quick.SCORED)
+    assert {*quick.TIMED, *quick.SCORED} == set(quick.CONTESTANTS)
     assert sum(len(t.rows) for r in scored for t in r[0].trials) == quick.VERSES
 
 

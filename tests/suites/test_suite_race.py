@@ -87,20 +87,41 @@ def test_an_engine_that_is_not_installed_does_not_stop_the_race(
     assert "two takes no part: not installed: No module named 'engine'" in capsys.readouterr().err
 
 
-def test_missing_weights_stop_a_contestant_that_was_named(clock: VirtualClock, tmp_path: Path, task: Path) -> None:
-    fakes = Fakes({"one": Echo(clock.sleep), "two": FileNotFoundError("no weights 'ar' here")})
-    given = ["run", "latency", "--task", str(task), "--strategies", "one,two", "--out", str(tmp_path / "run")]
+@pytest.mark.parametrize("named", [("--strategies", "copy,ctc"), ()], ids=["named", "by default"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ValueError("no weights 'ctc': not shipped"),
+        ValueError("ctc/model.safetensors is not the file that MANIFEST.json was written for; restore it"),
+        FileNotFoundError("no tokenizer"),
+        RuntimeError("unreadable"),
+    ],
+)
+def test_missing_or_corrupt_weights_stop_a_race_before_it_begins(
+    clock: VirtualClock,
+    tmp_path: Path,
+    task: Path,
+    named: tuple[str, ...],
+    wrong: Exception,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fakes = Fakes({name: Echo(clock.sleep) for name in ("copy", "ar", "mask_predict")} | {"ctc": wrong})
+    given = ["run", "smoke", *named, "--task", str(task), "--out", str(tmp_path / "run")]
     assert main(given, registry=fakes) == 2
+    assert capsys.readouterr().err == f"suites: ctc: {wrong}\n"
     assert not (tmp_path / "run").exists()
 
 
-def test_missing_weights_do_not_stop_a_default_race(clock: VirtualClock, tmp_path: Path, task: Path) -> None:
+def test_an_engine_whose_library_is_broken_does_not_stop_a_default_race(
+    clock: VirtualClock, tmp_path: Path, task: Path
+) -> None:
     fakes = Fakes({name: Echo(clock.sleep) for name in ("copy", "ar", "mask_predict")})
-    fakes.generators["ctc"] = ValueError("no weights 'ctc': not shipped")
+    fakes.generators["ctc"] = ImportError("libengine.so: cannot open shared object file")
     assert main(["run", "smoke", "--task", str(task), "--out", str(tmp_path / "run")], registry=fakes) == 0
-    run = read_run(tmp_path / "run")
-    assert {r.label for r in run.records if r.status == "error"} == {"ctc"}
-    assert {r.label for r in run.records if r.status == "ok"} == {"copy", "ar", "mask_predict:n_iterations=2"}
+    records = read_run(tmp_path / "run").records
+    assert {(r.status, r.reason) for r in records if r.label == "ctc"} == {
+        ("unsupported", "installed, but broken: libengine.so: cannot open shared object file")
+    }
 
 
 def test_quality_keeps_every_output_and_its_score(fakes: Fakes, run_it: RunIt) -> None:

@@ -176,7 +176,7 @@ class OutOfMemoryError(RuntimeError):
     [
         (Unsupported("this strategy cannot do: batch"), "unsupported", "cannot do: batch"),
         (ModuleNotFoundError("No module named 'ctranslate2'"), "unsupported", "not installed: No module"),
-        (ImportError("cannot import name 'x'"), "error", "ImportError: cannot import name"),  # there, but broken
+        (ImportError("cannot import name 'x'"), "unsupported", "installed, but broken: cannot import name"),
         (MemoryError(), "oom", "MemoryError"),
         (OutOfMemoryError("CUDA out of memory"), "oom", "CUDA out of memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "oom", "allocate"),
