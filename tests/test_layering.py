@@ -142,3 +142,13 @@ def test_every_package_is_named_for_the_installer() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     folders = {module_name(path.parent / "__init__.py") for path in MODULES.values()}
     assert set(declared) == folders
+
+
+def test_every_pattern_of_package_data_matches_a_file() -> None:
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    matched = {
+        (package, pattern): any(path.is_file() for path in (ROOT / package.replace(".", "/")).glob(pattern))
+        for package, globs in patterns.items()
+        for pattern in globs
+    }
+    assert [place for place, found in matched.items() if not found] == []
