@@ -75,7 +75,7 @@ class MaskPredict:
         rows = [row[:n] for row, n in zip(chosen.tolist(), lengths.gather(1, best)[:, 0].tolist(), strict=True)]
         return answer(
             rows, request, stopwatch, self.model.config.eos_token_id, self.codec.decode,
-            canvas=(token_ids.shape[1],) * n_rows, own_end=FinishReason.EOS,
+            canvas=tuple(lengths.amax(1).tolist()), own_end=FinishReason.EOS,
         )  # fmt: skip
 
     def choose_lengths(self, memory: Memory, request: Request) -> Tensor:

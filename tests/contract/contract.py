@@ -142,14 +142,15 @@ def check_cached_steps(generator: Generator, prompts: Sequence[TokenRow], n: int
 
 
 def check_batch(generator: Generator, prompts: Sequence[TokenRow], length: Length) -> None:
-    """A row's tokens, raw count and reason do not depend on its neighbours, in either order."""
+    """A row's tokens, raw count, reason and canvas do not depend on its neighbours, in either order."""
     alone = [outcome(ask(generator, [prompt], length))[0] for prompt in prompts]
     assert outcome(ask(generator, prompts, length)) == alone
     assert outcome(ask(generator, prompts[::-1], length)) == alone[::-1]
 
 
-def outcome(got: Generation) -> list[tuple[TokenRow, int, FinishReason]]:
-    return list(zip(got.token_ids, got.tokens_raw, got.finish_reasons, strict=True))
+def outcome(got: Generation) -> list[tuple[TokenRow, int, FinishReason, int | None]]:
+    canvas = got.canvas_positions or (None,) * len(got.token_ids)
+    return list(zip(got.token_ids, got.tokens_raw, got.finish_reasons, canvas, strict=True))
 
 
 def check_sampling(generator: Generator, prompts: Sequence[TokenRow]) -> None:

@@ -174,7 +174,7 @@ def test_mask_predict_is_charged_for_every_length_it_tries(contestant: Contestan
     prompts = [loaded.codec.encode(source) for source in SOURCES]
     got = ask(loaded.generator, prompts, Natural(20))
     assert got.canvas_positions is not None
-    (canvas,) = set(got.canvas_positions)
+    canvas = max(got.canvas_positions)
     assert_work(check_counts(loaded.generator, prompts, Natural(20)), prompts, (4, 4 * len(prompts) * 3 * canvas))
 
 
