@@ -1,11 +1,10 @@
-"""What latency samples support saying: medians, percentiles, rates, lines and speedups, each with how sure it is.
+"""What latency samples support saying: medians, percentiles, rates and speedups, each with how sure it is.
 
 Seconds in, seconds out. An empty sample and one that is not finite are refused.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,20 +17,6 @@ class Estimate(NamedTuple):
     value: float
     low: float | None
     high: float | None
-
-
-class Line(NamedTuple):
-    """t = a_s + b_s_per_token * L"""
-
-    a_s: float
-    b_s_per_token: float
-
-
-class Crossover(NamedTuple):
-    """At which lengths the second line is the faster one: always, never, or beyond or below `length` tokens."""
-
-    answer: Literal["always", "never", "beyond", "below"]
-    length: float | None = None
 
 
 def median_interval(samples: Sequence[float], confidence: float = 0.95) -> Estimate:
@@ -73,32 +58,6 @@ def ratio_of_totals(numerators: Sequence[float], denominators: Sequence[float]) 
         raise ValueError(f"a ratio of totals needs pairs, got {len(numerators)} and {len(denominators)} entries")
     total = float(sum(denominators))
     return float(sum(numerators)) / total if total else None
-
-
-def fit_line(lengths: Sequence[float], medians: Sequence[float]) -> Line | None:
-    """The Theil-Sen line through (length, median latency): the median slope of all pairs, then the median intercept.
-
-    None with fewer than two different lengths. One wild median moves it little (Sen 1968).
-    """
-    points = list(zip(lengths, medians, strict=True))
-    slopes = [(t2 - t1) / (l2 - l1) for (l1, t1), (l2, t2) in combinations(points, 2) if l1 != l2]
-    if not slopes:
-        return None
-    b = float(np.median(slopes))
-    return Line(float(np.median([t - b * length for length, t in points])), b)
-
-
-def crossover(a1: float, b1: float, a2: float, b2: float) -> Crossover:
-    """From which length on, 1 token being the least, the line a2 + b2 L is faster than a1 + b1 L.
-
-    Lines that only touch or coincide count as not faster. The length may lie far outside the measured ones.
-    """
-    gain_at_1, gain_per_token = (a1 + b1) - (a2 + b2), b1 - b2
-    if gain_at_1 > 0 and gain_per_token >= 0:
-        return Crossover("always")
-    if gain_at_1 <= 0 and gain_per_token <= 0:
-        return Crossover("never")
-    return Crossover("beyond" if gain_per_token > 0 else "below", (a2 - a1) / gain_per_token)
 
 
 def speedup_interval(

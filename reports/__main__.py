@@ -1,4 +1,4 @@
-"""python -m reports: a run's folder to a page or to a summary on standard output."""
+"""python -m reports: a run's folder to a page, to one figure, or to a summary on standard output."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     from suites.records import IncompatibleRun
 
     try:
-        _html(options) if options.command == "html" else _summary(options)
+        {"html": _html, "figure": _figure, "summary": _summary}[options.command](options)
     except IncompatibleRun as refusal:
         return _refused(refusal, INCOMPATIBLE)
     except (ValueError, OSError) as wrong:
@@ -35,6 +35,10 @@ def _parser() -> argparse.ArgumentParser:
     html = commands.add_parser("html", help="write the run's report as one self-contained page")
     html.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     html.add_argument("--out", type=Path, metavar="FILE", help="where to write it (default: RUN/report.html)")
+    figure = commands.add_parser("figure", help="write one figure of the report as an SVG file")
+    figure.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
+    figure.add_argument("name", metavar="NAME", help="such as latency-1; a wrong one lists those the run has")
+    figure.add_argument("--out", type=Path, metavar="FILE", required=True, help="where to write it")
     summary = commands.add_parser("summary", help="print the verdict and a table")
     summary.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     summary.add_argument("--json", action="store_true", help="a JSON array instead, one object a contestant and task")
@@ -45,6 +49,12 @@ def _html(options: argparse.Namespace) -> None:
     from reports.build import write_report
 
     print(write_report(options.run, options.out))
+
+
+def _figure(options: argparse.Namespace) -> None:
+    from reports.build import write_figure
+
+    print(write_figure(options.run, options.name, options.out))
 
 
 def _summary(options: argparse.Namespace) -> None:

@@ -26,8 +26,27 @@ def write_report(folder: Path, out: Path | None) -> Path:
     """
     from reports.html import page
 
-    text = page(summary_of(folder))
-    target = out or folder / REPORT_FILE
+    return _written(page(summary_of(folder)), out or folder / REPORT_FILE)
+
+
+def write_figure(folder: Path, name: str, out: Path) -> Path:
+    """`out`, now an SVG file of the figure of that name, such as latency-1, of the run in `folder`.
+
+    Raises ValueError, naming those there are, for a figure the run has not.
+    """
+    from reports.drawing import standalone
+    from reports.figures import figures
+    from reports.names import looks
+
+    summary = summary_of(folder)
+    found = {figure.name: figure for figure in figures(summary)}
+    if name not in found:
+        raise ValueError(f"unknown figure {name!r}; choose from: {', '.join(found) or 'none, this run has no figure'}")
+    contestants = (contestant.strategy for contestant in summary.contestants)
+    return _written(standalone(found[name].wide, found[name].title, looks(contestants)), out)
+
+
+def _written(text: str, target: Path) -> Path:
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8", newline="\n")

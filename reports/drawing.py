@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 INK, MUTED, GRID, PAPER = "#010203", "#010204", "#010205", "#010206"  # stand-ins; the page says what they look like
 VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--grid)", PAPER: "var(--panel)"}
+LIGHT = {"ink": "#1c1d1f", "muted": "#5d6067", "grid": "#e5e2da", "panel": "#ffffff"}  # the light page's, of a file
 TEXT = 12.0  # size of labels in the units of the drawing, which are CSS pixels
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "{http://www.w3.org/1999/xlink}href"
@@ -53,6 +54,28 @@ def svg(
         raw = _raw(panels, canvas, draw)
     colours = VARIABLES | {look.light: f"var(--s-{look.css})" for look in looks.values()}
     return _inline(raw, name, title, description, colours)
+
+
+def standalone(drawing: str, title: str, looks: dict[str, Look]) -> str:
+    """The <svg> element of a page as a file of its own: light on its own paper, with its title, whatever lies around."""
+    root = ET.fromstring(drawing)
+    left, top, width, height = map(float, root.attrib["viewBox"].split())
+    room = 30.0  # for the title
+    root.attrib |= {
+        "viewBox": f"{left:g} {top - room:g} {width:g} {height + room:g}",
+        "width": f"{width:g}",
+        "height": f"{height + room:g}",
+        "style": "font-family: system-ui, 'Segoe UI', Helvetica, Arial, sans-serif",
+    }
+    paper = {"x": f"{left:g}", "y": f"{top - room:g}", "width": "100%", "height": "100%", "fill": "var(--panel)"}
+    heading = ET.Element(f"{{{SVG}}}text", {"x": "16", "y": "-4", "style": "font-size: 14px; fill: var(--ink)"})
+    heading.text = title
+    root.insert(2, ET.Element(f"{{{SVG}}}rect", paper))  # behind all that is drawn, after <title> and <desc>
+    root.insert(3, heading)
+    text = ET.tostring(root, encoding="unicode")
+    for css, colour in LIGHT.items() | {(f"s-{look.css}", look.light) for look in looks.values()}:
+        text = text.replace(f"var(--{css})", colour)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def _settings(name: str) -> Any:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from reports.formats import NONE, fixed, interval, number, signed
-from reports.summary import Cell, Contestant, Estimate, Quality, Speedup, Summary
+from reports.summary import Cell, Contestant, Estimate, Quality, SameAsAr, Speedup, Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,13 @@ def difference(quality: Quality) -> Entry:
         return Entry(NONE)
     judged = "significant" if difference.significant else "not significant"
     return Entry(signed(difference.value), (f"[{signed(difference.low)}, {signed(difference.high)}] {judged}",))
+
+
+def same_as_ar(same: SameAsAr | None) -> Entry:
+    """The share of outputs with AR's very token ids, in per cent."""
+    if same is None:
+        return Entry(NONE)
+    return Entry(fixed(100 * same.share), (f"{fixed(same.common_prefix)} tokens alike", f"n = {same.n:,}"))
 
 
 def share(quality: Quality | None) -> Estimate | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from reports import names, plots, titles
+from reports import caveats, names, plots, titles
 from reports.curves import KNOBS, Curve, curves
 from reports.drawing import Canvas, Draw, svg
 from reports.formats import listed
@@ -65,6 +65,7 @@ def _latency(summary: Summary, task: str) -> Figure | None:
         "axes logarithmic, bars: 95 % interval. Where a strategy's length cannot be set, it wrote what it would on "
         "sources with a reference of that length, and stands at the tokens it kept. Copying is not drawn."
     )
+    caption = caveats.joined(caption, caveats.exact_lengths(summary, cells))
     table = latency_table(summary, task)
     return _figure(
         summary,
@@ -92,9 +93,11 @@ def _speedup(summary: Summary, task: str) -> Figure | None:
         return None
     caption = (
         f"Speedup (times less time a kept token) against length in tokens, task {task}, bars: 95 % interval; above the "
-        "line at 1 a strategy is faster than the denominator. The strongest AR engine is the fastest one whose BLEU is "
-        f"not significantly lower: {listed([summary.name(label) for label in strongest])}."
+        "line at 1 a strategy is faster than the denominator. Strongest AR engines here: "
+        f"{listed([summary.name(label) for label in strongest]) or 'none'}."
     )
+    rule, narrowed = caveats.strongest(summary, task, cells), caveats.exact_lengths(summary, cells)
+    caption = caveats.joined(caption, rule, narrowed)
     title = titles.speedup_title(summary, cells)
     table = speedup_table(summary, task)
     name = _name("speedup", summary, task)
@@ -119,6 +122,7 @@ def _quality_latency(summary: Summary, task: str) -> Figure | None:
         f"BLEU (points) against median time of a request (ms, logarithmic), task {task}; bars: 95 % intervals; up and "
         "to the left is better." + (" The dashed line is copying the source." if copy is not None else "")
     )
+    caption = caveats.joined(caption, caveats.exact_beside_bleu(summary, [cell for _, cell, _ in racing]))
     caption += "".join(f" Of {visible(strategy)}, the labels give the knobs alone." for strategy in crowds)
     table = quality_latency_table(summary, task)
     name = _name("quality", summary, task)

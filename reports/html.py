@@ -36,6 +36,7 @@ def page(summary: Summary) -> str:
         samples=shown(summary),
         sample_rule=RULE,
         trust=trust(summary),
+        scored=any("bleu" in quality.scores for quality in summary.qualities),
         metrics=list(METRICS.values()),
     )
 

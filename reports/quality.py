@@ -1,19 +1,21 @@
 """Per-sentence statistics to corpus scores with intervals, differences to the baseline and the share of AR's gain."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from metrics.base import Array, Metric, Output, corpus_score
+from metrics.base import Array, Metric, Output, corpus_score, skipped
 from metrics.bootstrap import interval, paired_bootstrap, resampled_sums
-from metrics.comparison import share_of_gain
+from metrics.comparison import agreement, share_of_gain
 from metrics.registry import METRICS
-from reports.summary import Contestant, Difference, Estimate, Quality
+from reports.summary import Contestant, Difference, Estimate, Quality, SameAsAr
 from suites.records import Record, Sample, Score
 
 SEED = 2015  # of every bootstrap in a report, so that the same records give the same intervals
 N_RESAMPLES = 1000
 Rows = dict[int, tuple[float, ...]]  # row of the test set -> statistics
+Outputs = dict[tuple[str, str], dict[int, tuple[int, ...]]]  # (task, label) -> row -> token ids
 Table = dict[tuple[str, str], dict[str, Rows]]  # (task, label) -> metric name -> rows
 
 
@@ -36,7 +38,11 @@ def unknown_signatures(scores: Iterable[Score]) -> tuple[str, ...]:
 
 
 def qualities(
-    table: Table, order: Sequence[Contestant], records: Sequence[Record], baseline: str | None
+    table: Table,
+    order: Sequence[Contestant],
+    records: Sequence[Record],
+    samples: Iterable[Sample],
+    baseline: str | None,
 ) -> tuple[Quality, ...]:
     """The quality of each scored contestant, by task and then in the order given."""
     asked = _rows_asked(records, table)
@@ -44,7 +50,9 @@ def qualities(
     copy = copies[0] if copies else None
     tasks = sorted({task for task, _ in table})
     pairs = [(task, c.label) for task in tasks for c in order if (task, c.label) in table]
-    return tuple(_quality(table, task, label, len(asked[task]), baseline, copy) for task, label in pairs)
+    found = [_quality(table, task, label, len(asked[task]), baseline, copy) for task, label in pairs]
+    ids, alike = _token_ids(samples), _should_agree(order, baseline)
+    return tuple(replace(q, same_as_ar=_same_as_ar(ids, q, baseline)) if q.label in alike else q for q in found)
 
 
 def significantly_below(table: Table, task: str, label: str, other: str) -> bool:
@@ -108,7 +116,30 @@ def _estimate(metric: Metric, rows: Rows) -> Estimate | None:
     if value is None:
         return None
     low, high = interval(metric, ordered, SEED) or (None, None)
-    return Estimate(value, low, high, len(ordered))
+    return Estimate(value, low, high, len(ordered) - skipped(ordered))
+
+
+def _token_ids(samples: Iterable[Sample]) -> Outputs:
+    ids: Outputs = {}
+    for sample in samples:
+        ids.setdefault((sample.task, sample.label), {})[sample.row] = sample.token_ids
+    return ids
+
+
+def _should_agree(order: Sequence[Contestant], baseline: str | None) -> set[str]:
+    """Labels of AR engines that search greedily with the baseline's weights: they should write what it writes."""
+    weights = {c.label: dict(c.config).get("weights") for c in order}
+    greedy = [c for c in order if c.kind == "ar" and dict(c.config).get("beam_size", "1") == "1"]
+    return {c.label for c in greedy if baseline not in (None, c.label) and weights[c.label] == weights[baseline]}
+
+
+def _same_as_ar(ids: Outputs, quality: Quality, baseline: str | None) -> SameAsAr | None:
+    ours, theirs = (ids.get((quality.task, label), {}) for label in (quality.label, baseline or ""))
+    common = sorted(ours.keys() & theirs.keys())
+    if not common:
+        return None
+    found = agreement([ours[row] for row in common], [theirs[row] for row in common])
+    return SameAsAr(found.identical_share, found.mean_common_prefix, len(common))
 
 
 def _difference(table: Table, task: str, label: str, other: str | None) -> Difference | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from metrics.registry import METRICS
-from reports import entries
+from reports import caveats, entries
 from reports.entries import Entry
 from reports.formats import NONE, fixed, interval, workload
 from reports.summary import Cell, Contestant, Estimate, Quality, Speedup, Summary
@@ -59,7 +59,9 @@ def race_table(summary: Summary, task: str) -> Table | None:
         ("repeated tokens, %", lambda c: entries.estimate(repeated(c), 2), lambda c: _best(repeated(c), -1)),
     ]
     where = "quality only" if headline is None else workload(*headline)
+    cells = [found for c in contestants if (found := cell(c))]
     note = "Median latency of one request; AR's gain: share of AR's BLEU gain over copying the source."
+    note = caveats.joined(note, caveats.strongest(summary, task, cells), caveats.exact_beside_bleu(summary, cells))
     return _table(f"The race on {task}, {where}", note, contestants, columns)
 
 
@@ -75,8 +77,13 @@ def quality_table(summary: Summary, task: str) -> Table | None:
     columns += [
         ("BLEU against AR", lambda c: entries.difference(by_label[c.label]), None),
         ("AR's gain, %", lambda c: _bounded(entries.share(by_label[c.label]), 0), None),
+        ("same as ar, %", lambda c: entries.same_as_ar(by_label[c.label].same_as_ar), None),
     ]
-    note = "Corpus scores with 95 % bootstrap intervals over sentences; sentences: scored of asked."
+    note = (
+        "Corpus scores with 95 % bootstrap intervals over sentences; sentences: scored of asked. Skipped: outputs "
+        "with nothing to measure, such as a sentence without a name. Same as ar: outputs "
+        "with the very token ids of our own greedy AR, and the mean leading tokens alike; of engines with its weights."
+    )
     table = _table(f"Quality on {task}", note, [c for c, _ in found], columns)
     return replace(table, rows=(*table.rows, *_references_row(summary, task, names)))
 
@@ -122,7 +129,8 @@ def _metric_column(name: str, by_label: dict[str, Quality]) -> Column:
     sign = {"higher": 1, "lower": -1, "none": 0}[metric.direction]
 
     def entry(contestant: Contestant) -> Entry:
-        return _bounded(by_label[contestant.label].scores.get(name), decimals)
+        quality = by_label[contestant.label]
+        return _measured(quality.scores.get(name), decimals, quality.n)
 
     def key(contestant: Contestant) -> float | None:
         return _best(by_label[contestant.label].scores.get(name), sign)
@@ -139,9 +147,17 @@ def _bounded(estimate: Estimate | None, decimals: int) -> Entry:
     return Entry(fixed(estimate.value, decimals), entries.small(interval(estimate, 1, decimals)))
 
 
+def _measured(estimate: Estimate | None, decimals: int, n: int) -> Entry:
+    """The same, with how many of the n scored outputs had something to measure where others had not."""
+    entry = _bounded(estimate, decimals)
+    if estimate is None or estimate.n == n:
+        return entry
+    return replace(entry, detail=(*entry.detail, f"n = {estimate.n:,}, {n - estimate.n:,} skipped"))
+
+
 def _references_row(summary: Summary, task: str, names: Sequence[str]) -> list[tuple[Entry, ...]]:
     own = summary.reference_scores.get(task)
     if not own:
         return []
     scores = [Entry(fixed(own.get(name), SHOWN_METRICS.get(name, (name, 3))[1])) for name in names]
-    return [(Entry("the references"), Entry(NONE), *scores, Entry(NONE), Entry(NONE))]
+    return [(Entry("the references"), Entry(NONE), *scores, *[Entry(NONE)] * 3)]

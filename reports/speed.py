@@ -71,7 +71,15 @@ def _cell(key: CellKey, trials: Sequence[Record]) -> Cell:
         ms_per_token=ratio_of_totals([1000 * sum(seconds)], [kept]),
         calls=fmean(sum(s.calls for s in t.steps) for t in counted) if counted else None,
         positions=fmean(sum(s.positions for s in t.steps) for t in counted) if counted else None,
+        wasted=_wasted(trials),
     )
+
+
+def _wasted(trials: Sequence[Record]) -> float | None:
+    """Positions of the canvas that became no kept token, a row."""
+    canvases = [(t.canvas_positions, t.tokens_kept) for t in trials if t.canvas_positions]
+    rows = sum(len(canvas) for canvas, _ in canvases)
+    return sum(sum(canvas) - sum(kept) for canvas, kept in canvases) / rows if rows else None
 
 
 def _with_speedups(

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 from reports import names, quality, speed
-from reports.summary import Cell, Contestant, Coverage, Quality, Summary
+from reports.summary import Cell, Contestant, Coverage, Quality, Summary, scored_task
 from suites.records import Record, Run, RunInfo, Score
 
 
@@ -20,8 +19,12 @@ def summarise(run: Run, folder: str = "") -> Summary:
     order = names.contestants(records, [label for _, label in planned])
     baseline = speed.baseline_label(order)
     table = quality.table_of(run.scores)
-    cells = speed.cells(records, order, baseline, partial(quality.significantly_below, table))
-    qualities = quality.qualities(table, order, records, baseline)
+    qualities = quality.qualities(table, order, records, run.samples, baseline)
+
+    def below(task: str, engine: str, label: str) -> bool:
+        return quality.significantly_below(table, scored_task(qualities, task) or task, engine, label)
+
+    cells = speed.cells(records, order, baseline, below)
     gaps = (_missing(records, order, run.scores, baseline), _unrivalled(cells, order), _no_gain(qualities, baseline))
     return Summary(
         info=info,
@@ -158,7 +161,7 @@ def _missing_quality(order: Sequence[Contestant], scores: Sequence[Score], basel
     scored = {score.label for score in scores}
     found = []
     if unknown := quality.unknown_signatures(scores):
-        found.append(f"Scores with signatures unknown here are left out: {', '.join(unknown)}; rescore the run.")
+        found.append(f"Scores with signatures unknown here are left out: {', '.join(unknown)}.")
     if baseline not in scored:
         found.append("No BLEU difference and no share of AR's gain: no greedy ar contestant was scored.")
     elif not any(c.kind == "copy" and c.label in scored for c in order):

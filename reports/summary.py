@@ -4,6 +4,8 @@ Every number that can be uncertain is an `Estimate`, so that nothing is printed 
 "not measured or not defined", and `Summary.missing` says why.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +13,7 @@ from suites.records import RunInfo, Sample
 
 Kind = Literal["ar", "parallel", "copy"]
 Mode = Literal["exact", "natural"]
+USUAL_LENGTH = 128  # tokens; where one length must stand for a grid, the one nearest to this does, whatever it shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,11 @@ class Contestant:
     kind: Kind
     config: tuple[tuple[str, str], ...]  # sorted knobs
     variant: int  # 0, 1, 2 … among the contestants of its strategy: picks the line style
+
+    @property
+    def length_beam(self) -> str | None:
+        """How many lengths it tries where none is given, as the records spell it; None for a strategy without that."""
+        return dict(self.config).get("length_beam")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,7 @@ class Cell:
     ms_per_token: float | None  # ratio of totals
     calls: float | None  # mean a trial; None for an engine we cannot look into
     positions: float | None
+    wasted: float | None  # mean positions of a canvas, an output, that became no kept token; None without a canvas
     like_for_like: Speedup | None = None
     each_at_best: Speedup | None = None
 
@@ -77,6 +86,15 @@ class Difference:
         return self.p_value < 0.05
 
 
+@dataclass(frozen=True, slots=True)
+class SameAsAr:
+    """How often an output has the very token ids of plain AR's, over the sentences both have."""
+
+    share: float
+    common_prefix: float  # mean leading tokens alike
+    n: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
     task: str
@@ -86,6 +104,7 @@ class Quality:
     scores: dict[str, Estimate]  # metric name -> corpus score; a metric undefined here is absent
     bleu_difference: Difference | None
     share_of_ar_gain: Estimate | None  # per cent
+    same_as_ar: SameAsAr | None = None  # of other AR engines on the baseline's weights alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +150,13 @@ class Summary:
         return next((c for c in self.cells if (c.task, c.label) == (task, label) and workload == workload_of(c)), None)
 
     def headline_workload(self, task: str) -> "Workload | None":
-        """Natural lengths where they were timed, else the longest length; always the smallest batch."""
+        """Natural lengths where they were timed, else the length nearest to 128; always the smallest batch."""
         workloads = {workload_of(cell) for cell in self.cells if cell.task == task}
-        return min(workloads, key=lambda w: (w[1], w[0] is not None, -(w[0] or 0)), default=None)
+        return min(workloads, key=lambda w: (w[1], w[0] is not None, *far_from_usual(w[0] or 0)), default=None)
+
+    def scored_task(self, task: str) -> str | None:
+        """The task whose BLEU speaks for `task`; see the function of that name."""
+        return scored_task(self.qualities, task)
 
 
 Workload = tuple[int | None, int]  # length or None for natural lengths, batch size
@@ -142,3 +165,19 @@ Workload = tuple[int | None, int]  # length or None for natural lengths, batch s
 def workload_of(cell: Cell) -> Workload:
     """The (length, batch size) at which a cell may be compared with others of its task."""
     return cell.length, cell.batch_size
+
+
+def far_from_usual(length: int) -> tuple[int, int]:
+    """A sort key: the length nearest to the usual one first, the shorter of two as near."""
+    return abs(length - USUAL_LENGTH), length
+
+
+def scored_task(qualities: Iterable[Quality], task: str) -> str | None:
+    """The task whose BLEU speaks for `task`: itself, or else the one where most contestants have BLEU.
+
+    None where the run has no BLEU at all.
+    """
+    counts = Counter(quality.task for quality in qualities if "bleu" in quality.scores)
+    if task in counts:
+        return task
+    return min(counts, key=lambda name: (-counts[name], name), default=None)

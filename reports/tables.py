@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reports import entries
+from reports import caveats, entries
 from reports.curves import PHRASES, Curve
 from reports.entries import Entry
 from reports.formats import fixed, number
@@ -34,11 +34,14 @@ def latency_table(summary: Summary, task: str) -> Table:
         "kept",
         "calls",
         "positions",
+        "wasted",
     )
     note = (
         "Latency: median with its 95 % interval and n; p90 only from 29 samples. Tokens/s and ms/token: totals over "
-        "totals. Kept: mean tokens a row. Calls and positions: model calls and token positions a request."
+        "totals. Kept: mean tokens a row. Calls and positions: model calls and token positions a request. Wasted: mean "
+        "positions of a strategy's canvas, an output, that became no kept token; – without a canvas."
     )
+    note = caveats.joined(note, caveats.exact_lengths(summary, cells))
     return Table(f"Latency on {task}", note, heads, tuple(_latency_row(summary, cell) for cell in cells))
 
 
@@ -57,9 +60,9 @@ def speedup_table(summary: Summary, task: str) -> Table:
     ]
     note = (
         "The denominator's median time per kept token over the contestant's, in the repeats both ran; intervals by "
-        "bootstrap over whole repeats, n counts them. The strongest AR engine is the fastest whose BLEU is not "
-        "significantly below the contestant's."
+        "bootstrap over whole repeats, n counts them."
     )
+    note = caveats.joined(note, caveats.strongest(summary, task, cells), caveats.exact_lengths(summary, cells))
     heads = ("contestant", "length", "batch", "like for like, ×", "each at its best, ×")
     return Table(f"Speedups on {task}", note, heads, tuple(rows))
 
@@ -126,6 +129,7 @@ def _latency_row(summary: Summary, cell: Cell) -> tuple[Entry, ...]:
         Entry(fixed(cell.kept_mean)),
         Entry(fixed(cell.calls)),
         Entry(fixed(cell.positions)),
+        Entry(fixed(cell.wasted)),
     )
 
 

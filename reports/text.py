@@ -5,7 +5,7 @@ from typing import Any
 
 from reports.names import visible
 from reports.rankings import race_table
-from reports.summary import Cell, Estimate, Quality, Speedup, Summary
+from reports.summary import Cell, Contestant, Estimate, Quality, Speedup, Summary
 from reports.tables import Table
 from reports.verdict import verdict
 
@@ -15,8 +15,11 @@ QUALITIES = ("bleu", "chrf", "ter", "repeated_token_rate", "seq_rep_4", "length_
 def as_json(summary: Summary) -> str:
     """A JSON array, one object a contestant and task and one object a line; null is "not measured or not defined".
 
-    Latency, calls, positions and both speedups are those of the workload named by `length` (null: natural lengths)
-    and `batch_size`. An interval is [low, high]; `share_of_ar_gain` is a share, 1 being AR.
+    Latency, calls, positions and both speedups are those of the workload named by `mode`, `length` (null: natural
+    lengths) and `batch_size`. Under mode "exact" the length was given, so `length_candidates_timed` is 1, while BLEU is
+    of outputs at natural lengths. An interval is [low, high]; `METRIC_n` counts the outputs with something to measure
+    and `METRIC_skipped` the others; `share_of_ar_gain` is a share, 1 being AR; `same_as_ar` is the share of outputs
+    with AR's token ids.
     """
     rows = [_row(summary, coverage.task, coverage.label) for coverage in summary.coverage]
     lines = (json.dumps(row, ensure_ascii=True, allow_nan=False) for row in rows)
@@ -43,7 +46,7 @@ def _row(summary: Summary, task: str, label: str) -> dict[str, Any]:
         "n": quality.n if quality else 0,
         "n_expected": quality.n_expected if quality else 0,
         **_quality_fields(quality),
-        **_speed_fields(cell),
+        **_speed_fields(cell, summary.contestant(label)),
         "trials_ok": coverage.ok,
         "trials_planned": coverage.planned,
     }
@@ -56,15 +59,23 @@ def _quality_fields(quality: Quality | None) -> dict[str, Any]:
     for name in QUALITIES:
         fields[name] = scores[name].value if name in scores else None
         fields[f"{name}_interval"] = _interval(scores.get(name))
+        fields[f"{name}_n"] = scores[name].n if name in scores else None
+        fields[f"{name}_skipped"] = quality.n - scores[name].n if quality and name in scores else None
+    same = quality.same_as_ar if quality else None
     return {
         **fields,
         "share_of_ar_gain": share.value / 100 if share else None,
         "share_of_ar_gain_interval": _interval(share, 0.01),
+        "same_as_ar": same.share if same else None,
+        "same_as_ar_common_prefix": same.common_prefix if same else None,
+        "same_as_ar_n": same.n if same else None,
     }
 
 
-def _speed_fields(cell: Cell | None) -> dict[str, Any]:
+def _speed_fields(cell: Cell | None, contestant: Contestant) -> dict[str, Any]:
     return {
+        "mode": cell.mode if cell else None,
+        "length_candidates_timed": _length_candidates(cell, contestant) if cell else None,
         "length": cell.length if cell else None,
         "batch_size": cell.batch_size if cell else None,
         "latency_n": cell.latency_s.n if cell else 0,
@@ -74,9 +85,20 @@ def _speed_fields(cell: Cell | None) -> dict[str, Any]:
         "tokens_per_s": cell.tokens_per_s if cell else None,
         "calls": cell.calls if cell else None,
         "positions": cell.positions if cell else None,
+        "wasted_positions": cell.wasted if cell else None,
         **_speedup_fields("speedup_like_for_like", cell.like_for_like if cell else None),
         **_speedup_fields("speedup_each_at_best", cell.each_at_best if cell else None),
     }
+
+
+def _length_candidates(cell: Cell, contestant: Contestant) -> int | str | None:
+    """How many lengths each timed request tried; null for a strategy that has no length to choose."""
+    beam = contestant.length_beam
+    if beam is None:
+        return None
+    if cell.mode == "exact":
+        return 1
+    return int(beam) if beam.isdecimal() and len(beam) < 10 else beam
 
 
 def _speedup_fields(name: str, speedup: Speedup | None) -> dict[str, Any]:
@@ -98,7 +120,7 @@ def _plain(table: Table) -> str:
     rows = [list(table.heads)] + [[entry.text + ("*" if entry.best else "") for entry in row] for row in table.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.heads))]
     lines = ["  ".join(_aligned(text, widths[i], i) for i, text in enumerate(row)).rstrip() for row in rows]
-    return "\n".join([table.title, *lines, "* best of its column"])
+    return "\n".join([table.title, *lines, "* best of its column", *filter(None, [table.note])])
 
 
 def _aligned(text: str, width: int, column: int) -> str:

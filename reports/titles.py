@@ -2,35 +2,36 @@
 
 from collections.abc import Sequence
 
+from reports.choices import bleu, representatives
 from reports.curves import KNOBS, PHRASES, Curve
 from reports.formats import fixed, number
 from reports.names import visible
-from reports.summary import Cell, Contestant, Quality, Summary
+from reports.summary import Cell, Contestant, Quality, Summary, far_from_usual
 
 
 def latency_title(summary: Summary, cells: Sequence[Cell]) -> str:
-    """How far apart the fastest and the slowest contestant are at the longest length."""
-    longest = max(cell.length or 0 for cell in cells)
-    last = sorted((c for c in cells if c.length == longest), key=lambda cell: cell.latency_s.value)
-    decoding = [cell for cell in last if summary.contestant(cell.label).kind != "copy"] or last
+    """How far apart the fastest and the slowest contestant are at the length nearest to the usual one."""
+    length = min((cell.length or 0 for cell in cells), key=far_from_usual)
+    there = sorted((c for c in cells if c.length == length), key=lambda cell: cell.latency_s.value)
+    decoding = [cell for cell in there if summary.contestant(cell.label).kind != "copy"] or there
     fast, slow = decoding[0], decoding[-1]
     if fast is slow:
-        return f"{summary.name(fast.label)} takes {number(1000 * fast.latency_s.value)} ms at {longest} tokens"
+        return f"{summary.name(fast.label)} takes {number(1000 * fast.latency_s.value)} ms at {length} tokens"
     times = number(slow.latency_s.value / fast.latency_s.value, 2)
     return (
-        f"At {longest} tokens the slowest contestant, {summary.name(slow.label)}, takes {times} times as long as the "
+        f"At {length} tokens the slowest contestant, {summary.name(slow.label)}, takes {times} times as long as the "
         f"fastest, {summary.name(fast.label)}"
     )
 
 
 def speedup_title(summary: Summary, cells: Sequence[Cell]) -> str:
-    """The largest speedup of a parallel strategy, by either denominator."""
-    parallel = [
-        c for c in cells if summary.contestant(c.label).kind == "parallel" and c.like_for_like and c.each_at_best
-    ]
-    if not parallel:
+    """The speedup of the representative with the best BLEU by both denominators, nearest to the usual length."""
+    task = cells[0].task
+    chosen = {c.label: bleu(summary, task, c) for c in representatives(summary, task)}
+    racing = [c for c in cells if c.label in chosen and c.like_for_like and c.each_at_best]
+    if not racing:
         return "How fast the AR engines are against each other"
-    top = max(parallel, key=lambda cell: cell.each_at_best.ratio.value if cell.each_at_best else 0.0)
+    top = min(racing, key=lambda cell: (-chosen[cell.label], far_from_usual(cell.length or 0)))
     like, best = (number(s.ratio.value, 2) for s in (top.like_for_like, top.each_at_best) if s)
     name = summary.name(top.label)
     if like == best:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports import quality
+from reports import caveats, quality
 from reports.names import clipped
 from reports.summary import Summary
 from suites.records import Start
@@ -35,6 +35,7 @@ def trust(summary: Summary) -> tuple[Fact, ...]:
         Fact("Plan", (f"{summary.info.expected:,} trials planned, sha256 {summary.info.plan_hash}",)),
         Fact("Warm-ups", (f"{summary.warmups:,} untimed calls, {summary.warmup_s:.1f} s, in no latency",)),
         Fact("Timing excludes", (EXCLUDED,)),
+        Fact("Exact lengths", tuple(filter(None, [caveats.exact_lengths(summary, summary.cells)]))),
     ]
     return tuple(fact for fact in facts if fact.values)
 

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+from reports.caveats import THREADS, exact_lengths, joined
+from reports.choices import representatives
 from reports.curves import curves
-from reports.formats import fixed, interval, listed, number, p_value, signed, with_interval, workload
+from reports.formats import fixed, listed, number, p_value, signed, with_interval
+from reports.lead import both, lead, where
 from reports.names import visible
-from reports.summary import Cell, Contestant, Difference, Quality, Speedup, Summary, workload_of
+from reports.summary import Cell, Contestant, Difference, Quality, Speedup, Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,105 +19,27 @@ class Verdict:
 
 
 def verdict(summary: Summary) -> Verdict:
-    """What the run shows, in words; each parallel strategy is represented by its contestant with the best BLEU."""
+    """What the run shows, in words; `choices` says which contestants and workloads stand for the run."""
     topics = (("Speed", _speed), ("AR engines", _engines), ("Quality", _quality), ("Iterations", _iterations))
     findings = [
         (topic, tuple(p for task in summary.tasks for p in written(summary, task))) for topic, written in topics
     ]
-    return Verdict(_lead(summary), tuple((topic, texts) for topic, texts in findings if texts), summary.missing)
-
-
-def representatives(summary: Summary, task: str) -> tuple[Contestant, ...]:
-    """One contestant a parallel strategy: the best BLEU in the task, without quality the first."""
-    best: dict[str, Contestant] = {}
-    for contestant in summary.contestants:
-        if contestant.kind == "parallel" and (
-            summary.headline(task, contestant.label) or _has_bleu(summary, task, contestant)
-        ):
-            held = best.setdefault(contestant.strategy, contestant)
-            if _bleu(summary, task, contestant) > _bleu(summary, task, held):
-                best[contestant.strategy] = contestant
-    return tuple(best.values())
-
-
-def _bleu(summary: Summary, task: str, contestant: Contestant) -> float:
-    quality = summary.quality(task, contestant.label)
-    return quality.scores["bleu"].value if quality and "bleu" in quality.scores else float("-inf")
-
-
-def _has_bleu(summary: Summary, task: str, contestant: Contestant) -> bool:
-    return _bleu(summary, task, contestant) > float("-inf")
-
-
-def _lead(summary: Summary) -> str:
-    """The fastest parallel contestant against both denominators, and what its speed costs."""
-    found = [
-        (speedup.ratio.value, cell)
-        for task in summary.tasks
-        for c in representatives(summary, task)
-        if (cell := summary.headline(task, c.label)) and (speedup := cell.each_at_best or cell.like_for_like)
-    ]
-    if not found:
-        return _lead_without_race(summary)
-    cell = max(found, key=lambda pair: pair[0])[1]
-    speedups = _both(summary, cell, with_bounds=False)
-    return f"{_where(cell)}, {summary.name(cell.label)} is {speedups}{_price(summary, cell)}."
-
-
-def _price(summary: Summary, cell: Cell) -> str:
-    """What the lead's contestant costs in BLEU, in its own task or else the first that has it."""
-    for task in (cell.task, *summary.tasks):
-        quality = summary.quality(task, cell.label)
-        if quality and (difference := quality.bleu_difference):
-            where = "" if task == cell.task else f" on {task}"
-            return f", at {signed(difference.value)} BLEU{where} relative to {summary.name(difference.against)}"
-    return "; this run does not say at what cost in quality"
-
-
-def _lead_without_race(summary: Summary) -> str:
-    ok = sum(coverage.ok for coverage in summary.coverage)
-    if not ok:
-        return summary.missing[0] if summary.missing else "Nothing was measured."
-    parallel = any(contestant.kind == "parallel" for contestant in summary.contestants)
-    what = "no parallel strategy was timed beside an AR engine" if parallel else "no parallel strategy took part"
-    return f"No race to decide: {what}. {ok:,} of {summary.info.expected:,} planned trials succeeded."
+    return Verdict(lead(summary), tuple((topic, texts) for topic, texts in findings if texts), summary.missing)
 
 
 def _speed(summary: Summary, task: str) -> list[str]:
     paragraphs = []
     for contestant in representatives(summary, task):
         if cell := summary.headline(task, contestant.label):
-            paragraphs.append(" ".join([_latency_sentence(summary, cell), *_grid_sentence(summary, contestant, cell)]))
+            sentences = [_latency_sentence(summary, cell), *_grid_sentence(summary, contestant, cell)]
+            paragraphs.append(joined(*sentences, exact_lengths(summary, [cell])))
     return paragraphs
 
 
 def _latency_sentence(summary: Summary, cell: Cell) -> str:
-    latency, speedups = with_interval(cell.latency_s, 1000, unit=" ms"), _both(summary, cell)
-    start = f"{_where(cell)}, {summary.name(cell.label)} takes {latency} (median of {cell.latency_s.n})"
+    latency, speedups = with_interval(cell.latency_s, 1000, unit=" ms"), both(summary, cell)
+    start = f"{where(cell)}, {summary.name(cell.label)} takes {latency} (median of {cell.latency_s.n})"
     return f"{start}: {speedups}." if speedups else f"{start}."
-
-
-def _where(cell: Cell) -> str:
-    return f"On {cell.task} at {workload(*workload_of(cell))}"
-
-
-def _both(summary: Summary, cell: Cell, with_bounds: bool = True) -> str:
-    """The two speedups with their denominators in words; the second is left out where both are the same."""
-    like, best = cell.like_for_like, cell.each_at_best
-    parts = []
-    if like:
-        parts.append(f"{_times(like, with_bounds)} as fast as {summary.name(like.against)} in the same runtime")
-    if best and (like is None or best.against != like.against):
-        strongest = f"{summary.name(best.against)}, the strongest AR engine here"
-        parts.append(f"{_times(best, with_bounds)} as fast as {strongest}")
-    return " and ".join(parts)
-
-
-def _times(speedup: Speedup, with_bounds: bool) -> str:
-    bounds = interval(speedup.ratio)
-    return (
-        f"{number(speedup.ratio.value)}× {bounds}" if with_bounds and bounds else f"{number(speedup.ratio.value, 2)}×"
-    )
 
 
 def _grid_sentence(summary: Summary, contestant: Contestant, headline: Cell) -> list[str]:
@@ -162,8 +87,8 @@ def _engines(summary: Summary, task: str) -> list[str]:
         return []
     fastest, *others = timed
     rest = listed([f"{name} {number(ms, 2)}" for ms, name, _ in others])
-    first = f"{fastest[1]} is the fastest AR engine with {number(fastest[0], 2)} ms a token"
-    return [f"{_where(fastest[2])}, {first}; {rest} ms."]
+    first = f"{fastest[1]} is the fastest AR engine {THREADS}, with {number(fastest[0], 2)} ms a token"
+    return [f"{where(fastest[2])}, {first}; {rest} ms."]
 
 
 def _quality(summary: Summary, task: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What latency samples support: order statistics by the binomial, robust lines, crossovers and paired speedups."""
+"""What latency samples support: order statistics by the binomial and paired speedups."""
 
 from math import comb
 
@@ -8,8 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from metrics.latency import (
-    crossover,
-    fit_line,
     median_interval,
     percentile,
     percentile_supported,
@@ -92,58 +90,6 @@ def test_a_rate_over_nothing_is_undefined():
     assert ratio_of_totals([0], [2.0]) == 0.0
     with pytest.raises(ValueError, match="got 1 and 2 entries"):
         ratio_of_totals([1], [1.0, 2.0])
-
-
-def test_line_by_hand():
-    # slopes 1, 4.5 and 8, median 4.5; what is left of the latencies: -3.5, -7, -3.5
-    assert fit_line([1, 2, 3], [1.0, 2.0, 10.0]) == (-3.5, 4.5)
-
-
-def test_one_wild_median_does_not_bend_the_line():
-    lengths = [8, 16, 32, 64, 128, 192]
-    medians = [0.01 + 0.002 * length for length in lengths]
-    medians[2] = 5.0
-    assert fit_line(lengths, medians) == pytest.approx((0.01, 0.002))
-
-
-@pytest.mark.parametrize("lengths", [[], [8], [8, 8, 8]])
-def test_one_length_makes_no_line(lengths):
-    assert fit_line(lengths, [0.1 * (i + 1) for i in range(len(lengths))]) is None
-
-
-@given(
-    a=st.floats(-1, 1), b=st.floats(-1, 1), lengths=st.lists(st.integers(1, 200), min_size=2, max_size=8, unique=True)
-)
-def test_points_on_a_line_give_that_line(a, b, lengths):
-    assert fit_line(lengths, [a + b * n for n in lengths]) == pytest.approx((a, b), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        ((0.01, 0.004), (0.09, 0.0), ("beyond", 20.0)),
-        ((0.0, 0.25), (0.0, 0.125), ("always", None)),
-        ((0.5, 0.125), (0.25, 0.125), ("always", None)),
-        ((0.25, 0.125), (0.5, 0.125), ("never", None)),
-        ((0.25, 0.125), (0.25, 0.25), ("never", None)),
-        ((0.25, 0.125), (0.25, 0.125), ("never", None)),  # the same line
-        ((0.0, 0.5), (0.25, 0.25), ("beyond", 1.0)),  # level at one token
-        ((1.0, 0.0), (0.0, 0.125), ("below", 8.0)),
-    ],
-)
-def test_crossover_by_hand(first, second, expected):
-    answer, length = crossover(*first, *second)
-    assert (answer, length) == (expected[0], pytest.approx(expected[1]) if expected[1] else None)
-
-
-@given(*[st.integers(-50, 50)] * 4, st.integers(1, 200))
-def test_crossover_agrees_with_the_two_lines_at_every_length(a1, b1, a2, b2, length):
-    answer, at = crossover(a1, b1, a2, b2)
-    assume(at is None or abs(length - at) > 1e-6)
-    says_faster = {"always": True, "never": False, "beyond": at is not None and length > at}.get(
-        answer, at is not None and length < at
-    )
-    assert says_faster == (a2 + b2 * length < a1 + b1 * length)
 
 
 def test_speedup_is_the_ratio_of_medians_and_drift_that_hits_both_cancels():
