@@ -3,6 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 NEED_GB := 3
+NEED_CUDA_GB := 8
 INPUTS := constraints.txt pyproject.toml
 # Written last, and named by what was installed: a half-made or outdated environment has no such file.
 STAMP := $(VENV)/complete-$(shell cat $(INPUTS) | cksum | tr -cd 0-9)
@@ -15,6 +16,10 @@ $(foreach v,$(TYPED) PYTHON TORCH,$(if $(filter command,$(origin $(v))),$(call v
 $(foreach v,$(TYPED),$(if $(filter environment,$(origin $(v))),$(eval unexport $(v))))
 FLAGS = $${STRATEGIES:+"--strategies=$$STRATEGIES"} $${LENGTHS:+"--lengths=$$LENGTHS"} $${DEVICE:+"--device=$$DEVICE"} \
 	$${TASK:+"--task=$$TASK"} $${BUDGET:+"--budget=$$BUDGET"} $${REPEATS:+"--repeats=$$REPEATS"}
+
+# A switch is on when a person types 1, nothing else.
+switch = $(if $(filter command,$(origin $(1))),$(if $(filter 1,$(value $(1))),$(2)))
+AGAIN := $(call switch,RESUME,--resume) $(call switch,FORCE,--force)
 
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -30,13 +35,15 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "bench and suite also take STRATEGIES=ar,ctc LENGTHS=8,32 DEVICE=cuda TASK=verse BUDGET=3m REPEATS=5 OUT=folder"
+	@echo "and, for a run that is there already, RESUME=1 (go on with it) or FORCE=1 (replace it)"
 
 setup: $(STAMP) ## make .venv, if it is missing or half made [TORCH=cpu: the small torch] [PYTHON=python3.12]
 	@echo "$(VENV) is ready"
 
 bench: $(STAMP) ## the race: the quick suite on the shipped models, then its HTML report
 	@set -e; run=$${OUT:-runs/quick-$$(date +%Y%m%d-%H%M%S)}; \
-	$(BIN)/python -m suites run quick $(FLAGS) "--out=$$run"; \
+	[ -n "$$OUT" ] || [ -z "$(strip $(AGAIN))" ] || { echo "say which run: make bench RESUME=1 OUT=runs/quick-..." >&2; exit 2; }; \
+	$(BIN)/python -m suites run quick $(FLAGS) $(AGAIN) "--out=$$run"; \
 	$(BIN)/python -m reports html "$$run"; \
 	echo "report: $$(cd -- "$$run" && pwd)/report.html"
 
@@ -51,7 +58,7 @@ lint: $(STAMP) ## ruff and mypy --strict
 
 suite: $(STAMP) ## one suite: SUITE=latency; `make suite` alone lists them
 	@if [ -z "$$SUITE" ]; then $(BIN)/python -m suites list; \
-	else $(BIN)/python -m suites run "$$SUITE" $(FLAGS) $${OUT:+"--out=$$OUT"}; fi
+	else $(BIN)/python -m suites run "$$SUITE" $(FLAGS) $(AGAIN) $${OUT:+"--out=$$OUT"}; fi
 
 report: $(STAMP) ## the HTML report of a run: RUN=runs/latency (default: the latest)
 	@$(BIN)/python -m reports html "$${RUN:-runs/latest}"
@@ -60,8 +67,9 @@ train: $(STAMP) ## train a model: MODEL=ar [CORPUS=folder] [DEVICE=cuda]
 	@[ -n "$$MODEL" ] || { echo "say which model to train: make train MODEL=ar" >&2; exit 2; }
 	@$(BIN)/python -m generators.training $${CORPUS:+"--corpus=$$CORPUS"} $${DEVICE:+"--device=$$DEVICE"} "$$MODEL"
 
-microbench: $(STAMP) ## time a decode step and a parallel pass with pytest-benchmark
+microbench: $(STAMP) ## time a decode step and a parallel pass, then the parallel strategies against their bare passes
 	@$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-only
+	@$(BIN)/python tests/benchmarks/floors.py
 
 open: ## show the newest report in a browser
 	@newest=$$(ls -t runs/*/report.html 2>/dev/null | head -n 1); \
@@ -78,7 +86,7 @@ doctor: ## what this machine has, and what it lacks
 	@say() { printf '%-12s %s\n' "$$1" "$$2"; }; $(call find_python,$(SUPPORTED)); \
 	if [ -n "$$python" ]; then say python "$$(command -v "$$python"), $$("$$python" --version)"; \
 	else say python "MISSING: 3.11 to 3.13 (tried $$candidates)"; fi; \
-	say disk "$$(df -Pk . | awk 'NR == 2 {printf "%d GB free", $$4 / 1048576}') (set-up needs $(NEED_GB))"; \
+	say disk "$$(df -Pk . | awk 'NR == 2 {printf "%d GB free", $$4 / 1048576}') (set-up needs $(NEED_GB), where pip brings CUDA $(NEED_CUDA_GB))"; \
 	say cores "$$(getconf _NPROCESSORS_ONLN)"; \
 	say chromium "$$({ $(FIND_CHROMIUM); } || echo 'MISSING: browser tests will be skipped')"; \
 	if [ ! -e $(STAMP) ]; then say $(VENV) "MISSING or half made: make setup"; exit; fi; say $(VENV) ready; \
@@ -94,8 +102,10 @@ $(STAMP): $(if $(wildcard $(BIN)/python),,always)
 		die "python3-venv is missing for $$python; install it (Debian, Ubuntu: apt install python3-venv) or name another: PYTHON=..."; \
 	free_kb=$$(df -Pk . | awk 'NR == 2 {print $$4}'); \
 	[ "$$free_kb" -ge $$(($(NEED_GB) * 1048576)) ] || \
-		die "disk space is missing: $$((free_kb / 1024)) MB free here, $(NEED_GB) GB needed; make some room"; \
-	echo "setup: making $(VENV) with $$("$$python" --version); some minutes, 2 GB (where pip brings CUDA, 8 GB: TORCH=cpu avoids it)"; \
+		die "disk space is missing: $$((free_kb / 1024)) MB free here, $(NEED_GB) GB needed ($(NEED_CUDA_GB) GB where pip brings CUDA); make some room"; \
+	[ "$$TORCH" = cpu ] || [ "$$(uname)" != Linux ] || [ "$$free_kb" -ge $$(($(NEED_CUDA_GB) * 1048576)) ] || \
+		echo "setup: WARNING: $$((free_kb / 1024)) MB free here; where pip brings CUDA, $(NEED_CUDA_GB) GB are needed: TORCH=cpu avoids it" >&2; \
+	echo "setup: making $(VENV) with $$("$$python" --version); some minutes, 2 GB (where pip brings CUDA, $(NEED_CUDA_GB) GB: TORCH=cpu avoids it)"; \
 	rm -rf $(VENV); "$$python" -m venv $(VENV); \
 	pip() { $(BIN)/python -m pip install $$([ -t 1 ] || echo -qq) -c constraints.txt "$$@"; }; \
 	[ "$$TORCH" != cpu ] || pip --no-deps --index-url https://download.pytorch.org/whl/cpu torch; \

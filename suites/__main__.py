@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = N
         print(f"suites: {refusal}", file=sys.stderr)
         return refusal.exit_code
     except KeyboardInterrupt:
-        print("suites: interrupted; everything measured so far is kept, --resume goes on", file=sys.stderr)
+        kept = f"; everything measured so far is kept; to go on: {_again(given)}" if options.command == "run" else ""
+        print(f"suites: interrupted{kept}", file=sys.stderr)
         return INTERRUPTED
     except Exception:  # noqa: BLE001 - the outermost boundary: a bug of ours has an exit code of its own
         traceback.print_exc()
@@ -65,7 +66,7 @@ def _run(options: Namespace, given: Sequence[str], registry: "Registry | None") 
     path = options.out or Path("runs") / settings.suite
     goes_on = options.resume and race.holds_run(path)
     if not options.dry_run and not goes_on:
-        store.check_free(path, options.force)
+        store.check_free(path, options.force, go_on=_again(given))
     progress = progress_on(sys.stderr)
     ready = prepare(settings, registry, progress.say)
     if options.dry_run:
@@ -75,6 +76,12 @@ def _run(options: Namespace, given: Sequence[str], registry: "Registry | None") 
     start = race.start_of(ready, shlex.join(["python", "-m", "suites", *given]))
     outcome = race.race(ready, path, start, progress, began_s, resume=options.resume, force=options.force)
     return _tell(outcome, as_json=options.json)
+
+
+def _again(given: Sequence[str]) -> str:
+    """The command that goes on with what `given` began, ready for a shell."""
+    kept = [word for word in given if word not in ("--resume", "--force")]
+    return shlex.join([sys.executable, "-m", "suites", *kept, "--resume"])
 
 
 def _real_registry(threads: int) -> "Registry":
@@ -125,13 +132,13 @@ def _list(options: Namespace) -> int:
 
 
 def _validate(options: Namespace) -> int:
-    from suites.validate import coverage, problems
+    from suites.validate import coverage, failures, problems
 
     try:
         run = read_run(options.run)
     except BadRun as wrong:
         raise Refusal(str(wrong), INCOMPATIBLE if isinstance(wrong, IncompatibleRun) else 2) from None
-    found, cells = problems(run), coverage(run)
+    found, cells = problems(run) + (failures(run) if options.strict else []), coverage(run)
     if options.json:
         print(_json({"run": str(options.run), "problems": found, "cells": [asdict(cell) for cell in cells]}))
     else:

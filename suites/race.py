@@ -1,4 +1,4 @@
-"""A start of a run: begin its folder or go on with it, race, score. Whatever ends it, all records made are in its files."""
+"""A start of a run: begin its folder or go on with it, race, score. Whatever ends it, its records are kept."""
 
 import os
 import time

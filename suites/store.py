@@ -45,8 +45,11 @@ class RunFolder:
             os.close(descriptor)
 
 
-def check_free(path: Path, force: bool) -> None:
-    """Refuse a path that no new run can have; to be asked before anything slow is done."""
+def check_free(path: Path, force: bool, go_on: str = "the same command with --resume") -> None:
+    """Refuse a path that no new run can have; to be asked before anything slow is done.
+
+    `go_on` is the command that goes on with a run that is there.
+    """
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise Refusal(f"{path} is not a folder; choose another --out")
     if not path.is_dir() or not any(path.iterdir()):
@@ -54,7 +57,10 @@ def check_free(path: Path, force: bool) -> None:
     if not (path / RUN_FILE).is_file():
         raise Refusal(f"{path} holds other files than a run's; choose another --out")
     if not force:
-        raise Refusal(f"{path} already holds a run; give --resume to go on with it, --force to replace it, or --out")
+        raise Refusal(
+            f"{path} already holds a run; to go on with it: {go_on} (make: RESUME=1); "
+            "to replace it: --force (make: FORCE=1); to keep it: another --out (make: OUT=folder)"
+        )
 
 
 def create(path: Path, info: RunInfo, *, force: bool = False) -> RunFolder:

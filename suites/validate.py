@@ -48,3 +48,16 @@ def problems(run: Run) -> list[str]:
         if absent := due - {(one.task, one.label, one.row) for one in made}:
             found.append(f"{len(absent)} of {len(due)} outputs have no {what}")
     return found
+
+
+def failures(run: Run) -> list[str]:
+    """The contestants some of whose trials failed, in words; empty when every recorded trial is ok."""
+    recorded = Counter(record.label for record in run.records)
+    reasons: dict[str, list[str | None]] = {}
+    for record in run.records:
+        if record.status != "ok":
+            reasons.setdefault(record.label, []).append(record.reason)
+    return [
+        f"{len(why)} of {recorded[label]} trials of {label!r} are not ok, the first: {why[0]}"
+        for label, why in reasons.items()
+    ]

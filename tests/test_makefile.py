@@ -30,7 +30,12 @@ class House:
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "TORCH"))}
         clean |= {"PYTHON": str(self.folder / "recorder")} | environment
         return subprocess.run(
-            ["make", "NEED_GB=0", *words], cwd=self.folder, env=clean, capture_output=True, text=True, check=False
+            ["make", "NEED_GB=0", "NEED_CUDA_GB=0", *words],
+            cwd=self.folder,
+            env=clean,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def asked(self) -> list[str]:
@@ -125,6 +130,14 @@ def test_what_is_missing_is_said_before_anything_is_made(house: House, words: li
     assert not (house.folder / ".venv").exists()
 
 
+@pytest.mark.parametrize("words", [[], ["TORCH=cpu"]])
+def test_room_that_cuda_would_not_fit_into_is_a_warning_where_pip_may_bring_it(house: House, words: list[str]) -> None:
+    done = house.make("setup", "NEED_CUDA_GB=99999999", *words)
+    assert done.returncode == 0
+    said = [line for line in done.stderr.splitlines() if "where pip brings CUDA, 99999999 GB are needed" in line]
+    assert len(said) == (sys.platform == "linux" and not words)
+
+
 def test_a_python_without_venv_is_named(house: House) -> None:
     done = house.make("setup", BREAK="import venv, ensurepip")
     assert done.returncode == 2
@@ -162,6 +175,24 @@ def test_bench_reports_the_run_it_made(ready: House) -> None:
         "<-m><reports><html><runs/my run>",
     ]
     assert done.stdout.endswith(f"report: {ready.folder}/runs/my run/report.html\n")
+
+
+@pytest.mark.parametrize(("typed", "flag"), [("RESUME=1", "<--resume>"), ("FORCE=1", "<--force>"), ("FORCE=0", "")])
+def test_a_run_that_is_there_is_gone_on_with_or_replaced_when_asked(ready: House, typed: str, flag: str) -> None:
+    assert ready.make("bench", "OUT=runs/x", typed, RESUME="1").returncode == 0
+    assert ready.make("suite", "SUITE=latency", typed, FORCE="1").returncode == 0
+    assert ready.asked() == [
+        f"<-m><suites><run><quick>{flag}<--out=runs/x>",
+        "<-m><reports><html><runs/x>",
+        f"<-m><suites><run><latency>{flag}",
+    ]
+
+
+def test_bench_wants_to_know_which_run_to_go_on_with(ready: House) -> None:
+    done = ready.make("bench", "RESUME=1")
+    assert done.returncode == 2
+    assert "say which run: make bench RESUME=1 OUT=" in done.stderr
+    assert ready.asked() == []
 
 
 def test_bench_does_not_report_a_failed_run(ready: House) -> None:

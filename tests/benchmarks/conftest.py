@@ -1,4 +1,7 @@
-"""Benchmarks are run by `make microbench` alone: they judge nothing, and a test run should not wait for them."""
+"""Benchmarks, and `floors.py` after them, are run by `make microbench` alone.
+
+They judge nothing, and a test run should not wait for them.
+"""
 
 import pytest
 

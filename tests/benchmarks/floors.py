@@ -1,4 +1,6 @@
-"""How far the parallel strategies stand above the bare passes they are made of: `python tests/benchmarks/floors.py 30`.
+"""How far the parallel strategies stand above the bare passes they are made of.
+
+`make microbench` runs it after the benchmarks; by hand: `python tests/benchmarks/floors.py 30`.
 
 A bare pass is the model's own forward, logits included, with nothing chosen and no loop. Each strategy is timed in turn
 with its bare passes, N times (default 30), on the shipped weights: one row of about 128 target tokens, one thread,

@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from generators.base import (
     Capability,
@@ -23,6 +21,9 @@ from generators.base import (
 from generators.registry import Loaded, Spec
 from suites import trial
 
+if TYPE_CHECKING:
+    import pytest  # not at run time: a fake race is started many times over, and need not wait for it
+
 EOS = 0
 FULL = frozenset({Capability.EXACT_LENGTH, Capability.NATURAL_LENGTH, Capability.BATCH})
 NATURAL_ONLY = FULL - {Capability.EXACT_LENGTH}
@@ -31,7 +32,7 @@ NATURAL_ONLY = FULL - {Capability.EXACT_LENGTH}
 class VirtualClock:
     """Stands still unless a fake moves it; stands in for both clocks that a trial reads."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: "pytest.MonkeyPatch") -> None:
         self.now_ns = 0
         monkeypatch.setattr(trial, "perf_counter_ns", lambda: self.now_ns)
         monkeypatch.setattr(trial, "process_time_ns", lambda: self.now_ns // 2)

@@ -1,6 +1,7 @@
 """Claims about what a person types and gets back."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -68,11 +69,20 @@ def test_a_broken_tsv_is_named_by_file_and_line(
     assert f"{path}{words}" in capsys.readouterr().err
 
 
-def test_a_run_that_is_there_is_kept(fakes: Fakes, run_it: RunIt, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_is_there_is_kept_and_the_refusal_tells_how_to_go_on(
+    fakes: Fakes, run_it: RunIt, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = run_it(fakes, "latency", "--lengths", "4", "--repeats", "2")
     capsys.readouterr()
     assert run_it(fakes, "latency", "--lengths", "4", "--repeats", "2", code=2) == first
-    assert "already holds a run; give --resume to go on with it, --force to replace it" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "already holds a run; to go on with it: " in err
+    assert "--force (make: FORCE=1)" in err
+    go_on = shlex.split(err.partition("to go on with it: ")[2].partition(" (make: RESUME=1)")[0])
+    assert go_on[:3] == [sys.executable, "-m", "suites"]
+    assert main(go_on[3:], registry=fakes) == 0
+    assert read_run(tmp_path / "run").records == first.records
+    assert len(read_run(tmp_path / "run").info.starts) == 2
     assert run_it(fakes, "latency", "--lengths", "4", "--repeats", "2", "--force").info != first.info
 
 
@@ -166,6 +176,18 @@ def test_validate_accepts_a_whole_run_and_counts_what_is_missing(
     (tmp_path / "run" / "scores.jsonl").write_text("")
     assert main(["validate", folder]) == 4
     assert "12 of 12 outputs have no score" in capsys.readouterr().err
+
+
+def test_a_strict_validation_refuses_a_trial_that_failed(
+    clock: VirtualClock, run_it: RunIt, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_it(Fakes({"one": Echo(clock.sleep), "two": ModuleNotFoundError("No module named 'engine'")}), "quality")
+    assert main(["validate", str(tmp_path / "run")]) == 0
+    capsys.readouterr()
+    assert main(["validate", str(tmp_path / "run"), "--strict"]) == 4
+    assert "7 of 7 trials of 'two' are not ok, the first: not installed: No module" in capsys.readouterr().err
+    run_it(Fakes({"one": Echo(clock.sleep)}), "quality", "--force", strategies="one")
+    assert main(["validate", str(tmp_path / "run"), "--strict"]) == 0
 
 
 def test_validate_tells_a_broken_run_from_none(

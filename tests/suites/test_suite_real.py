@@ -61,7 +61,7 @@ def labels(models: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def smoke(models: Path) -> Run:
-    """A run in float64, so that a batch's rounding cannot tip a token; the converted weights go to a cache of its own."""
+    """A run in float64, so that a batch's rounding cannot tip a token; converted weights go to a cache of its own."""
     given = ["run", "smoke", "--strategies", ",".join(labels(models)), "--out", str(models / "run"), "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "suites", *given, "--dtype", "float64"],
