@@ -4,7 +4,7 @@ from reports.summary import Cell, Contestant, Summary
 
 
 def representatives(summary: Summary, task: str) -> tuple[Contestant, ...]:
-    """One contestant a parallel strategy timed or scored in the task: the best by BLEU, or the first where none is scored.
+    """One contestant a parallel strategy that took part in the task: the best by BLEU, or the first where none has it.
 
     BLEU is that of the task, or of the run's scored task where this one has none.
     """

@@ -5,6 +5,7 @@ the dark page. Every figure is drawn twice, wide and narrow, and the page shows 
 """
 
 import re
+import textwrap
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -21,6 +22,7 @@ INK, MUTED, GRID, PAPER = "#010203", "#010204", "#010205", "#010206"  # stand-in
 VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--grid)", PAPER: "var(--panel)"}
 LIGHT = {"ink": "#1c1d1f", "muted": "#5d6067", "grid": "#e5e2da", "panel": "#ffffff"}  # the light page's, of a file
 TEXT = 12.0  # size of labels in the units of the drawing, which are CSS pixels
+TITLE_LINE = 20  # height of a line of the title, in a file
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -57,10 +59,11 @@ def svg(
 
 
 def standalone(drawing: str, title: str, looks: dict[str, Look]) -> str:
-    """The <svg> element of a page as a file of its own: light on its own paper, with its title, whatever lies around."""
+    """The <svg> element of a page as a file of its own: on white paper whatever lies around it, below its title."""
     root = ET.fromstring(drawing)
     left, top, width, height = map(float, root.attrib["viewBox"].split())
-    room = 30.0  # for the title
+    lines = textwrap.wrap(title, 105)
+    room = 8 + TITLE_LINE * len(lines)
     root.attrib |= {
         "viewBox": f"{left:g} {top - room:g} {width:g} {height + room:g}",
         "width": f"{width:g}",
@@ -68,10 +71,11 @@ def standalone(drawing: str, title: str, looks: dict[str, Look]) -> str:
         "style": "font-family: system-ui, 'Segoe UI', Helvetica, Arial, sans-serif",
     }
     paper = {"x": f"{left:g}", "y": f"{top - room:g}", "width": "100%", "height": "100%", "fill": "var(--panel)"}
-    heading = ET.Element(f"{{{SVG}}}text", {"x": "16", "y": "-4", "style": "font-size: 14px; fill: var(--ink)"})
-    heading.text = title
     root.insert(2, ET.Element(f"{{{SVG}}}rect", paper))  # behind all that is drawn, after <title> and <desc>
-    root.insert(3, heading)
+    for i, line in enumerate(lines):
+        place = {"x": "16", "y": f"{top - TITLE_LINE * (len(lines) - 1 - i):g}"}
+        heading = ET.SubElement(root, f"{{{SVG}}}text", place | {"style": "font-size: 14px; fill: var(--ink)"})
+        heading.text = line
     text = ET.tostring(root, encoding="unicode")
     for css, colour in LIGHT.items() | {(f"s-{look.css}", look.light) for look in looks.values()}:
         text = text.replace(f"var(--{css})", colour)

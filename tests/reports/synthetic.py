@@ -192,6 +192,17 @@ def record(label: str, *, mode: Any, length: int | None, repeat: int, latency_s:
     )
 
 
+def two_tasks(labels: Sequence[str], natural: bool = False) -> Made:
+    """Latency against length on `mixed`, which is not scored; quality on `verse`, timed there if `natural`."""
+    made = race(labels, repeats=7, rows=25)
+    made.records = [r if r.mode == "batched" else replace(r, task="mixed") for r in made.records]
+    for label, repeat in itertools.product(labels if natural else (), range(7)):
+        start_s, per_token_s, *_ = RACE[label]
+        latency_s = start_s + 20 * per_token_s
+        made.records.append(record(label, mode="natural", length=None, repeat=repeat, latency_s=latency_s, kept=20))
+    return made
+
+
 def failed(made: Made, status: Any, reason: str) -> Made:
     """The same run with every trial a failure."""
     made.records = [

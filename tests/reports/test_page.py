@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from metrics.registry import METRICS
 from reports.html import page
 from reports.summarise import summarise
 from tests.reports.conftest import hostile_race
@@ -185,9 +186,20 @@ def test_the_best_of_a_column_is_marked_by_a_symbol() -> None:
     assert best and all("★" in cell for cell in best)
 
 
-def test_every_metric_is_defined_with_its_source(race_page: str) -> None:
-    from metrics.registry import METRICS
+def test_skipped_outputs_agreement_and_wasted_positions_are_in_the_tables() -> None:
+    made = race(labels=["ar", "ctranslate2", "ctc"], repeats=6, rows=4)
+    made.records = [replace(r, canvas_positions=(300,)) if r.label == "ctc" else r for r in made.records]
+    names = METRICS["name_recall"].signature
+    made.scores = [
+        replace(s, statistics=s.statistics | {names: (1.0, 2.0) if s.row else (0.0, 0.0)}) for s in made.scores
+    ]
+    text = page(summarise(made.run()))
+    assert "n = 3, 1 skipped" in text
+    assert "same as ar, %" in text and "tokens alike" in text
+    assert '<th scope="col">wasted</th>' in text and "<bdi>292.0</bdi>" in text  # 8 tokens on a canvas of 300
 
+
+def test_every_metric_is_defined_with_its_source(race_page: str) -> None:
     text = " ".join(Reader(race_page).text)
     for metric in METRICS.values():
         assert metric.definition in text and metric.source in text and metric.signature in text

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -37,6 +38,31 @@ def test_html_writes_to_another_file(small_run: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
+def test_a_figure_is_one_svg_file_that_needs_no_page(small_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figure.svg"
+    assert main(["figure", str(small_run), "latency-1", "--out", str(out)]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg ')
+    assert "var(" not in text and "href=" not in text.replace('href="#', "")
+    root = ElementTree.fromstring(text)
+    paper = root.find("{http://www.w3.org/2000/svg}rect")
+    assert paper is not None and paper.get("fill") == "#ffffff"
+    left, top, width, height = map(float, root.attrib["viewBox"].split())
+    assert (float(root.attrib["width"]), float(root.attrib["height"])) == (width, height)
+    assert (float(paper.attrib["x"]), float(paper.attrib["y"])) == (left, top)
+    first = out.read_bytes()
+    assert main(["figure", str(small_run), "latency-1", "--out", str(out)]) == 0
+    assert out.read_bytes() == first
+
+
+def test_an_unknown_figure_is_refused_with_2_and_those_there_are(
+    small_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, error = refused(capsys, "figure", str(small_run), "pie", "--out", str(tmp_path / "pie.svg"))
+    assert code == 2 and "unknown figure 'pie'; choose from: latency-1, speedup-1, quality-1" in error
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_link_to_a_run_is_a_run(small_run: Path, tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to(small_run)
     assert main(["html", str(tmp_path / "latest"), "--out", str(tmp_path / "page.html")]) == 0
@@ -54,6 +80,12 @@ def test_json_has_one_object_a_contestant_with_the_promised_fields(
     assert by_label["ar"]["share_of_ar_gain"] == pytest.approx(1.0)
     assert by_label["copy"]["speedup_like_for_like"] is None
     assert by_label["ctranslate2"]["calls"] is None
+    assert 0 <= by_label["ctranslate2"]["same_as_ar"] <= 1 and by_label["ctranslate2"]["same_as_ar_n"] == 24
+    assert by_label["ctc"]["same_as_ar"] is None
+    assert (by_label["mask_predict"]["mode"], by_label["mask_predict"]["length_candidates_timed"]) == ("exact", 1)
+    assert (by_label["ctc"]["mode"], by_label["ctc"]["length_candidates_timed"]) == ("natural", None)
+    assert all(row["seq_rep_4_n"] + row["seq_rep_4_skipped"] == row["n"] for row in rows)
+    assert all(row["wasted_positions"] is None for row in rows)
 
 
 def test_json_of_an_empty_run_is_an_empty_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +174,7 @@ def test_our_own_bug_exits_70_with_its_traceback(
     assert "ZeroDivisionError: a bug" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["draw"], ["html"], ["summary", "a", "b"]])
+@pytest.mark.parametrize("arguments", [[], ["draw"], ["html"], ["summary", "a", "b"], ["figure", "a", "latency-1"]])
 def test_wrong_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from reports.summarise import summarise
-from reports.summary import Cell, Summary
+from reports.summary import Cell, SameAsAr, Summary
 from suites.records import Score, StepRecord
 from tests.reports.synthetic import TASK, Made, add_output, failed, race, record
 
@@ -208,6 +208,7 @@ def test_scores_of_an_unknown_signature_are_left_out_and_named() -> None:
     made.scores = [Score(task=TASK, label="ar", row=0, statistics={"BLEU|of:tomorrow": (1.0,)})]
     summary = summarise(made.run())
     assert any("BLEU|of:tomorrow" in sentence for sentence in summary.missing)
+    assert "rescore" not in " ".join(summary.missing)
     quality = summary.quality(TASK, "ar")
     assert quality and quality.scores == {}
 
@@ -246,9 +247,12 @@ def test_an_empty_run_says_so() -> None:
     assert summarise(Made().run()).missing == ("Nothing was measured: the run has no records yet.",)
 
 
-def test_the_headline_is_the_natural_length_where_timed_and_else_the_longest() -> None:
-    made = race(labels=["ar"], lengths=(8, 32), repeats=6, rows=2)
-    assert summarise(made.run()).headline_workload(TASK) == (32, 1)
+@pytest.mark.parametrize(("lengths", "nearest"), [((8, 32), 32), ((8, 120, 192), 120), ((64, 192), 64), ((192,), 192)])
+def test_the_headline_is_the_natural_length_where_timed_and_else_the_nearest_to_128(
+    lengths: tuple[int, ...], nearest: int
+) -> None:
+    made = race(labels=["ar"], lengths=lengths, repeats=6, rows=2)
+    assert summarise(made.run()).headline_workload(TASK) == (nearest, 1)
     made.records.append(record("ar", mode="natural", length=None, repeat=0, latency_s=0.01, kept=9))
     assert summarise(made.run()).headline_workload(TASK) == (None, 1)
 
@@ -267,3 +271,33 @@ def test_where_ar_gains_nothing_over_copying_the_share_is_undefined_and_said_to_
     quality = summary.quality(TASK, "ctc")
     assert quality and quality.share_of_ar_gain is None
     assert "No share of AR's gain on verse: AR scores no higher there than copying the source." in summary.missing
+
+
+def test_a_metric_counts_the_outputs_it_could_measure_and_not_those_it_skipped() -> None:
+    quality = summarise(scored("ar", ["the king went out", "the king", ""]).run()).quality(TASK, "ar")
+    assert quality is not None and quality.n == 3
+    assert quality.scores["seq_rep_4"].n == 1  # the others are shorter than four tokens
+    assert quality.scores["bleu"].n == 3
+    assert "name_recall" not in quality.scores  # no names, nothing to recall
+
+
+def test_engines_on_ars_weights_are_compared_with_ar_token_by_token() -> None:
+    texts = ["the king went out", "the people came in"]
+    made = together(
+        scored("ar", texts),
+        scored("ctranslate2", ["the king went out", "the people went in"]),
+        scored("ar:weights=ar_shallow", texts),
+        scored("ctc", texts),
+    )
+    summary = summarise(made.run())
+    same = {c.label: q.same_as_ar for c in summary.contestants if (q := summary.quality(TASK, c.label))}
+    assert same["ctranslate2"] == SameAsAr(share=0.5, common_prefix=3.0, n=2)  # 4 and 2 tokens alike
+    assert same["ar"] is same["ar:weights=ar_shallow"] is same["ctc"] is None
+
+
+def test_wasted_positions_are_those_of_the_canvas_that_kept_no_token() -> None:
+    made = together(timed("ctc", [0.01] * 2, kept=[10, 13]), timed("ar", [0.02] * 2))
+    made.records = [replace(r, canvas_positions=(30,)) if r.label == "ctc" else r for r in made.records]
+    summary = summarise(made.run())
+    assert cell_of(summary, "ctc").wasted == 18.5  # 20 and 17
+    assert cell_of(summary, "ar").wasted is None

@@ -53,19 +53,44 @@ def test_swapping_two_strategies_records_swaps_their_sentences() -> None:
 
 def test_the_lead_names_both_denominators_and_the_price() -> None:
     lead = of_small_race().lead
-    assert lead.startswith("On verse at 128 tokens, batch 1, ctc is ")
+    assert lead.startswith("On verse at 128 tokens, batch 1, ctc, the parallel contestant with the best BLEU, is ")
     assert "as fast as ar in the same runtime" in lead
-    assert "as fast as ctranslate2, the strongest AR engine here" in lead
+    assert "as fast as ctranslate2, the strongest AR engine here at the run's threads" in lead
     assert re.search(r"at −\d+\.\d BLEU relative to ar\.$", lead)
 
 
-def test_a_contestant_made_three_times_slower_loses_the_lead() -> None:
+def test_speed_does_not_buy_the_lead() -> None:
     made = small_race()
     made.records = [
-        replace(r, latency_s=(r.latency_s or 0) * 6) if r.label == "ctc" and r.mode != "batched" else r
+        replace(r, latency_s=(r.latency_s or 0) * 60) if r.label == "ctc" and r.mode != "batched" else r
         for r in made.records
     ]
-    assert "mask_predict is" in of(made).lead
+    assert ", ctc, the parallel contestant with the best BLEU, is 0.11× as fast as ar" in of(made).lead
+
+
+def test_the_contestant_with_the_best_bleu_has_the_lead() -> None:
+    made = small_race()
+    made.scores = [replace(s, label=EXACT.get(s.label, s.label)) for s in made.scores]
+    assert ", mask_predict, the parallel contestant with the best BLEU, is" in of(made).lead
+
+
+def test_bleu_beside_an_exact_length_is_said_to_be_of_other_outputs() -> None:
+    lead = of(race(labels=["ar", "mask_predict"], repeats=9, rows=25)).lead
+    assert re.search(
+        r"at −[\d.]+ BLEU relative to ar \(BLEU at natural lengths with 3 length candidates, where a given length "
+        r"leaves one to time\)\.$",
+        lead,
+    )
+
+
+def test_the_speed_paragraph_says_that_a_given_length_takes_one_candidate() -> None:
+    speed = dict(of_small_race().findings)["Speed"]
+    said = [paragraph for paragraph in speed if "tries one length candidate, since the length is given" in paragraph]
+    assert len(said) == 1 and ", mask_predict takes" in said[0]
+
+
+def test_the_engines_stand_at_the_runs_threads() -> None:
+    assert "is the fastest AR engine at the run's threads" in dict(of_small_race().findings)["AR engines"][0]
 
 
 def test_every_speed_sentence_has_a_median_an_interval_and_its_n() -> None:
