@@ -1,45 +1,13 @@
 """The numbers of a report, from runs whose numbers are known."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from reports.summarise import summarise
-from reports.summary import Cell, SameAsAr, Summary
-from suites.records import Score, StepRecord
-from tests.reports.synthetic import TASK, Made, add_output, failed, race, record
-
-
-def timed(label: str, latencies_s: Sequence[float], kept: int | Sequence[int] = 10, mode: str = "exact") -> Made:
-    counts = [kept] * len(latencies_s) if isinstance(kept, int) else kept
-    made = Made()
-    made.records = [
-        record(label, mode=mode, length=10, repeat=i, latency_s=s, kept=n)
-        for i, (s, n) in enumerate(zip(latencies_s, counts, strict=True))
-    ]
-    return made
-
-
-def together(*parts: Made) -> Made:
-    return Made(
-        records=[r for part in parts for r in part.records],
-        samples=[s for part in parts for s in part.samples],
-        scores=[s for part in parts for s in part.scores],
-    )
-
-
-def scored(label: str, texts: Sequence[str], reference: str = "the king went out from there") -> Made:
-    made = Made()
-    batch = record(label, mode="batched", length=None, repeat=0, latency_s=1.0, kept=6)
-    made.records = [replace(batch, prompt_rows=tuple(range(len(texts))))]
-    for row, text in enumerate(texts):
-        add_output(made, batch.key, label, row, reference, text)
-    return made
-
-
-def cell_of(summary: Summary, label: str) -> Cell:
-    return next(cell for cell in summary.cells if cell.label == label)
+from suites.records import StepRecord
+from tests.reports.parts import cell_of, scored, timed, together
+from tests.reports.synthetic import TASK, Made, failed, race, record
 
 
 def test_latency_is_the_median_with_its_order_statistics_and_n() -> None:
@@ -170,49 +138,6 @@ def test_copying_decodes_nothing_and_has_no_speedup() -> None:
     assert cell_of(summary, "copy").each_at_best is None
 
 
-def test_an_item_that_failed_is_counted_against_the_rows_asked_for() -> None:
-    made = together(scored("ar", ["the king went"] * 3), scored("ctc", ["the king went"] * 2))
-    quality = summarise(made.run()).quality(TASK, "ctc")
-    assert quality is not None
-    assert (quality.n, quality.n_expected) == (2, 3)
-
-
-def test_the_share_of_ars_gain_is_0_for_copying_and_100_for_ar() -> None:
-    made = race(labels=["ar", "ctc", "copy"], rows=30)
-    summary = summarise(made.run())
-    ar, ctc, copy = (summary.quality(TASK, label) for label in ("ar", "ctc", "copy"))
-    assert ar and ctc and copy
-    bleu = [quality.scores["bleu"].value for quality in (ar, ctc, copy)]
-    assert ar.share_of_ar_gain and ctc.share_of_ar_gain
-    assert ar.share_of_ar_gain.value == pytest.approx(100)
-    assert copy.share_of_ar_gain is None
-    assert ctc.share_of_ar_gain.value == pytest.approx(100 * (bleu[1] - bleu[2]) / (bleu[0] - bleu[2]))
-    assert ctc.share_of_ar_gain.low is not None and ctc.share_of_ar_gain.high is not None
-    assert ctc.share_of_ar_gain.low < ctc.share_of_ar_gain.value < ctc.share_of_ar_gain.high
-
-
-def test_identical_outputs_do_not_differ() -> None:
-    texts = ["the king went out from here", "the king came out from there"] * 6
-    quality = summarise(together(scored("ar", texts), scored("ctc", texts)).run()).quality(TASK, "ctc")
-    assert quality and quality.bleu_difference
-    assert (quality.bleu_difference.value, quality.bleu_difference.significant) == (0.0, False)
-
-
-def test_the_references_own_repetition_stands_beside_the_outputs() -> None:
-    made = scored("ar", ["very very good it was"], reference="very very good it is")
-    assert summarise(made.run()).reference_scores[TASK]["repeated_token_rate"] == pytest.approx(20.0)  # 1 of 5 tokens
-
-
-def test_scores_of_an_unknown_signature_are_left_out_and_named() -> None:
-    made = scored("ar", ["the king went out"])
-    made.scores = [Score(task=TASK, label="ar", row=0, statistics={"BLEU|of:tomorrow": (1.0,)})]
-    summary = summarise(made.run())
-    assert any("BLEU|of:tomorrow" in sentence for sentence in summary.missing)
-    assert "rescore" not in " ".join(summary.missing)
-    quality = summary.quality(TASK, "ar")
-    assert quality and quality.scores == {}
-
-
 def test_failures_are_counted_by_kind_and_reason_against_the_plan() -> None:
     made = failed(timed("ctc", [0.01] * 3), "oom", "no room")
     made.records.append(record("ctc", mode="exact", length=10, repeat=9, latency_s=0.01, kept=10))
@@ -263,36 +188,6 @@ def test_where_no_ar_engine_writes_as_well_the_page_says_so() -> None:
     summary = summarise(made.run())
     assert cell_of(summary, "ctc").each_at_best is None
     assert any(sentence.startswith("No each-at-its-best speedup of ctc on verse") for sentence in summary.missing)
-
-
-def test_where_ar_gains_nothing_over_copying_the_share_is_undefined_and_said_to_be() -> None:
-    good, bad = ["the king went out from there"] * 4, ["a thing of no use whatever here"] * 4
-    summary = summarise(together(scored("ar", bad), scored("ctc", good), scored("copy", good)).run())
-    quality = summary.quality(TASK, "ctc")
-    assert quality and quality.share_of_ar_gain is None
-    assert "No share of AR's gain on verse: AR scores no higher there than copying the source." in summary.missing
-
-
-def test_a_metric_counts_the_outputs_it_could_measure_and_not_those_it_skipped() -> None:
-    quality = summarise(scored("ar", ["the king went out", "the king", ""]).run()).quality(TASK, "ar")
-    assert quality is not None and quality.n == 3
-    assert quality.scores["seq_rep_4"].n == 1  # the others are shorter than four tokens
-    assert quality.scores["bleu"].n == 3
-    assert "name_recall" not in quality.scores  # no names, nothing to recall
-
-
-def test_engines_on_ars_weights_are_compared_with_ar_token_by_token() -> None:
-    texts = ["the king went out", "the people came in"]
-    made = together(
-        scored("ar", texts),
-        scored("ctranslate2", ["the king went out", "the people went in"]),
-        scored("ar:weights=ar_shallow", texts),
-        scored("ctc", texts),
-    )
-    summary = summarise(made.run())
-    same = {c.label: q.same_as_ar for c in summary.contestants if (q := summary.quality(TASK, c.label))}
-    assert same["ctranslate2"] == SameAsAr(share=0.5, common_prefix=3.0, n=2)  # 4 and 2 tokens alike
-    assert same["ar"] is same["ar:weights=ar_shallow"] is same["ctc"] is None
 
 
 def test_wasted_positions_are_those_of_the_canvas_that_kept_no_token() -> None:
