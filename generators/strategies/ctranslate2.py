@@ -62,6 +62,8 @@ class CTranslate2:
     def load(cls, folder: Path, config: CTranslate2Config, placement: Placement) -> tuple[Self, Codec]:
         import ctranslate2
 
+        if placement.device != "cpu" and not ctranslate2.get_cuda_device_count():
+            raise Unsupported("this build of CTranslate2 finds no CUDA device")
         shape, codec = read_ar_config(folder), load_codec(folder)
         translator = ctranslate2.Translator(
             str(converted(folder, shape)), device=placement.device.partition(":")[0],

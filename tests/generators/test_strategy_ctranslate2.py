@@ -122,3 +122,11 @@ def test_a_bad_knob_is_refused_before_anything_is_converted(folder: Path, cache:
     with pytest.raises(ValueError, match="compute_type 'float8'; choose from: float32, int8|beam_size must be 1"):
         build(parse(f"ctranslate2:{knob}:weights={folder}"))
     assert not cache.exists()
+
+
+def test_a_build_without_cuda_is_unsupported_there_so_that_a_race_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctranslate2.get_cuda_device_count", lambda: 0)
+    with pytest.raises(Unsupported, match="no CUDA"):
+        engine.CTranslate2.load(folder, engine.CTranslate2Config(), Placement(device="cuda"))
