@@ -18,7 +18,7 @@ ORDER = (
 
 
 def main() -> None:
-    print(quality_table(), latency_table(), sep="\n")
+    print(quality_table(), latency_table(), sep="\n", end="")
 
 
 def quality_table() -> str:
