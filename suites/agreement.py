@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from generators.base import Generator, Natural, Placement, Prompt, Request, Stopwatch, TokenRow
+from suites.exchange import MAX_NEW_TOKENS
 from suites.tasks import Task
 
 BATCH_SIZE = 32
-MAX_NEW_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
