@@ -30,10 +30,14 @@ class CtcMarian(Marian):
         mask = memory.mask
         return slots, None if mask is None else mask.repeat_interleave(self.upsampling, dim=-1)
 
-    def read(self, memory: Memory) -> Tensor:
-        """The logits of the whole canvas, in one decoder pass: [B, C, V]."""
+    def hidden(self, memory: Memory) -> Tensor:
+        """The decoder's states of the whole canvas, in one pass: [B, C, D]."""
         slots, mask = self.canvas(memory)
-        return self.logits(self.model.decoder(slots, memory, mask=mask))
+        return self.model.decoder(slots, memory, mask=mask)  # type: ignore[no-any-return]
+
+    def read(self, memory: Memory) -> Tensor:
+        """The logits of the whole canvas: [B, C, V]."""
+        return self.logits(self.hidden(memory))
 
 
 class CmlmMarian(Marian):
@@ -59,6 +63,10 @@ class CmlmMarian(Marian):
         scale = ((log_scales * real).sum(1) / n_source).clamp(-4, 4).exp() * n_source.sqrt()
         return location, scale
 
+    def hidden(self, token_ids: Tensor, memory: Memory, mask: Tensor | None) -> Tensor:
+        """The decoder's states of every target position given all of them: [B, T] -> [B, T, D]."""
+        return self.model.decoder(self.embed(token_ids), memory, mask=mask)  # type: ignore[no-any-return]
+
     def fill(self, token_ids: Tensor, memory: Memory, mask: Tensor | None) -> Tensor:
-        """Logits of every target position given all of them: [B, T] -> [B, T, V]."""
-        return self.logits(self.model.decoder(self.embed(token_ids), memory, mask=mask))
+        """Their logits: [B, T, V]."""
+        return self.logits(self.hidden(token_ids, memory, mask))
