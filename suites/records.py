@@ -5,14 +5,11 @@ Statistics are computed when read. Nothing here imports torch or the strategies,
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from suites import strict_json
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA_VERSION = 1
 RUN_FILE, RECORDS_FILE, SAMPLES_FILE, SCORES_FILE = "run.json", "records.jsonl", "samples.jsonl", "scores.jsonl"
@@ -60,6 +57,8 @@ class Record:
     finish_reasons: tuple[str, ...] = ()
     warmup_s: tuple[float, ...] = ()  # on the first record of its cell in a start
     cache: Literal["none", "exact", "approximate"] = "none"
+    source_length: int | None = None  # the source length (tokens) the prompts were chosen for, where that is varied
+    memory: dict[str, int] | None = None  # untimed trials of a process of its own: bytes, see suites.memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +88,20 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bandwidth:
+    working_set_bytes: int
+    bytes_per_s: float  # read from a buffer of that size, again and again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSpeed:
+    """What the machine did at the start of the run, with its threads, device and dtype, on plain kernels."""
+
+    bandwidths: tuple[Bandwidth, ...]  # by rising working set
+    flop_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """One start or resume of a run, with all that could explain a difference."""
 
@@ -105,6 +118,8 @@ class Start:
     started_at: str  # ISO 8601, UTC
     ended_at: str | None = None
     load_s: dict[str, float] = field(default_factory=dict)  # label -> seconds to load, outside every latency
+    models: dict[str, dict[str, int]] = field(default_factory=dict)  # label -> shape of the model: see metrics.roofline
+    speed: MachineSpeed | None = None  # None where no contestant has a model whose shape is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,31 +198,6 @@ def read_info(folder: Path) -> RunInfo:
     except (ValueError, AttributeError, RecursionError) as wrong:
         raise BadRun(f"{path}:1: {wrong}") from None
     return info
-
-
-def to_frames(run: Run) -> "dict[str, pd.DataFrame]":
-    """The run as pandas tables: `records` and `samples`, a row each; `steps`, a row a step with its record's key."""
-    import pandas as pd
-
-    tables: dict[str, list[dict[str, Any]]] = {
-        "records": [_row(record) for record in run.records],
-        "steps": [{"key": r.key, "step": i, **_row(step)} for r in run.records for i, step in enumerate(r.steps)],
-        "samples": [_row(sample) for sample in run.samples],
-    }
-    columns = {
-        "records": _columns(Record),
-        "steps": ["key", "step", *_columns(StepRecord)],
-        "samples": _columns(Sample),
-    }
-    return {name: pd.DataFrame(rows, columns=columns[name]) for name, rows in tables.items()}
-
-
-def _row(value: Record | StepRecord | Sample) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in _columns(type(value))}
-
-
-def _columns(cls: type[Record | StepRecord | Sample]) -> list[str]:
-    return [field.name for field in fields(cls) if field.name != "steps"]
 
 
 T = TypeVar("T", Record, Sample, Score)

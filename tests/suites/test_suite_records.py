@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites import strict_json
+from suites.frames import to_frames
 from suites.records import (
     SCHEMA_VERSION,
     BadRun,
@@ -20,7 +21,6 @@ from suites.records import (
     Sample,
     StepRecord,
     read_run,
-    to_frames,
 )
 from suites.refusal import Refusal
 from suites.store import RunFolder, check_free, create, lock_folder, point_latest, reopen
