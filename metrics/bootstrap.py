@@ -9,12 +9,13 @@ from metrics.base import Array, Metric, Statistics, table
 
 
 class PairedDifference(NamedTuple):
-    """Score of A minus score of B, its 95 % interval, and the two-sided p-value of "there is no difference"."""
+    """Score of A minus score of B, its 95 % interval, and two p-values of "there is no difference"."""
 
     difference: float
     low: float
     high: float
-    p_value: float
+    p_value: float  # two-sided
+    p_sacrebleu: float  # as sacreBLEU's paired bootstrap has it; see `sacrebleu_p_value`
 
 
 def interval(
@@ -38,8 +39,9 @@ def paired_bootstrap(
 
     `rows_a[i]` and `rows_b[i]` belong to one sentence, and every resample draws the same sentences for both. The
     p-value is the share of resamples that stray from the observed difference by as much as that stands from 0, the
-    observation itself counted: 1 for identical systems, never 0 (Efron & Tibshirani 1993, ch. 16). sacreBLEU's paired
-    bootstrap counts one tail only, so it gives about half of this. Raises ValueError for no or unequally many rows.
+    observation itself counted: 1 for identical systems, never 0 (Efron & Tibshirani 1993, ch. 16). With the seed and
+    the resamples of sacreBLEU (12345 and 1000) the resamples are sacreBLEU's too. Raises ValueError for no or unequally
+    many rows.
     """
     a, b = table(rows_a), table(rows_b)
     if len(a) != len(b):
@@ -50,7 +52,26 @@ def paired_bootstrap(
     sums_a, sums_b = np.split(resampled_sums(np.hstack([a, b]), seed, n_resamples), 2, axis=-1)
     differences = metric.aggregate(sums_a) - metric.aggregate(sums_b)
     low, high = _middle_95_percent(differences)
-    return PairedDifference(observed, low, high, _p_value(differences, observed))
+    defined = differences[~np.isnan(differences)]
+    return PairedDifference(observed, low, high, p_value(defined, observed), sacrebleu_p_value(defined, observed))
+
+
+def p_value(differences: Array, observed: float) -> float:
+    """The share of resampled differences that stray from the observed one by as much as that stands from 0."""
+    # the tolerance keeps two systems that differ by rounding alone from looking different
+    strays = np.sum(np.abs(differences - observed) >= abs(observed) - 1e-12)
+    return float((strays + 1) / (len(differences) + 1))
+
+
+def sacrebleu_p_value(differences: Array, observed: float) -> float:
+    """The p-value that sacreBLEU's `--paired-bs` prints for these resampled differences (Koehn 2004; Moses' script).
+
+    The share of resamples whose absolute difference exceeds its own mean by more than the observed one. It counts one
+    tail, so it is about half of a two-sided p-value, and for two identical systems it is the smallest there is: to be
+    quoted beside other papers, not to be judged by.
+    """
+    sizes = np.abs(differences)
+    return float((np.sum(sizes - sizes.mean() > abs(observed)) + 1) / (len(sizes) + 1))
 
 
 def resampled_sums(values: Array, seed: int, n_resamples: int) -> Array:
@@ -62,10 +83,3 @@ def resampled_sums(values: Array, seed: int, n_resamples: int) -> Array:
 def _middle_95_percent(scores: Array) -> tuple[float, float]:
     low, high = np.nanquantile(scores, [0.025, 0.975])
     return float(low), float(high)
-
-
-def _p_value(differences: Array, observed: float) -> float:
-    defined = differences[~np.isnan(differences)]
-    # the tolerance keeps two systems that differ by rounding alone from looking different
-    strays = np.sum(np.abs(defined - observed) >= abs(observed) - 1e-12)
-    return float((strays + 1) / (len(defined) + 1))

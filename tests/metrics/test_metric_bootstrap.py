@@ -1,11 +1,13 @@
 """Intervals and paired comparisons: known spreads, and what happens where there is nothing to compare."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sacrebleu.metrics import BLEU
-from sacrebleu.significance import _bootstrap_resample
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.significance import PairedTest, _bootstrap_resample
 
 from metrics.base import corpus_score, table
 from metrics.bootstrap import interval, paired_bootstrap, resampled_sums
@@ -61,7 +63,7 @@ def test_resamples_without_a_value_are_left_out():
 def test_both_systems_see_the_same_sentences_in_every_resample():
     a = [(x, 1) for x in range(50)]
     b = [(x - 0.25, 1) for x in range(50)]
-    difference, low, high, p_value = paired_bootstrap(SEQ_REP_4, a, b, seed=3)
+    difference, low, high, p_value, _ = paired_bootstrap(SEQ_REP_4, a, b, seed=3)
     assert (difference, low, high) == pytest.approx((0.25, 0.25, 0.25))  # unpaired, it would be lost in +-5
     assert p_value == 1 / 1001
 
@@ -83,6 +85,29 @@ def test_p_value_is_two_sided():
     assert paired_bootstrap(EMPTY_SHARE, b, a, seed=0, n_resamples=20_000).p_value == found.p_value
 
 
+@pytest.mark.parametrize("name", ["bleu", "chrf", "ter"])
+def test_sacrebleus_own_paired_test_gives_the_same_p_value(copied_verses, monkeypatch, name):
+    monkeypatch.setenv("SACREBLEU_SEED", "12345")
+    outputs = copied_verses[:-1] * 5
+    worse = [replace(output, text=" ".join(output.text.split()[:-2])) for output in outputs[:9]] + outputs[9:]
+    systems = [(who, [output.text for output in texts]) for who, texts in (("base", outputs), ("other", worse))]
+    references = [[output.reference for output in outputs]]
+    scorer = {"bleu": BLEU, "chrf": CHRF, "ter": TER}[name]()
+    _, theirs = PairedTest(systems, {name: scorer}, references, test_type="bs", n_samples=1000)()
+    key = next(key for key in theirs if key != "System")
+    rows = [[METRICS[name].statistics(output) for output in texts] for texts in (worse, outputs)]
+    ours = paired_bootstrap(METRICS[name], *rows, seed=12345)
+    assert ours.p_sacrebleu == theirs[key][1].p_value
+    assert ours.difference == pytest.approx(theirs[key][1].score - theirs[key][0].score)
+    assert 1 / 1001 < ours.p_sacrebleu < 0.5
+    assert ours.p_value > ours.p_sacrebleu  # two tails
+
+
+def test_sacrebleus_p_value_calls_identical_systems_different_and_ours_does_not():
+    found = paired_bootstrap(EMPTY_SHARE, ONE_IN_FIVE, ONE_IN_FIVE, seed=12345)
+    assert (found.p_value, found.p_sacrebleu) == (1.0, 1 / 1001)
+
+
 def test_unpaired_and_missing_rows_are_refused():
     with pytest.raises(ValueError, match="got 2 and 1 rows"):
         paired_bootstrap(EMPTY_SHARE, [(0, 1)] * 2, [(0, 1)], seed=0)
@@ -95,7 +120,7 @@ def test_unpaired_and_missing_rows_are_refused():
 @settings(max_examples=25)
 @given(rows=COUNTS, seed=st.integers(0, 2**32))
 def test_identical_systems_do_not_differ(rows, seed):
-    assert paired_bootstrap(EMPTY_SHARE, rows, rows, seed, n_resamples=50) == (0.0, 0.0, 0.0, 1.0)
+    assert paired_bootstrap(EMPTY_SHARE, rows, rows, seed, n_resamples=50)[:4] == (0.0, 0.0, 0.0, 1.0)
 
 
 @settings(max_examples=25)
@@ -112,7 +137,7 @@ def test_swapping_the_systems_turns_the_difference_round(a, seed, data):
     b = data.draw(st.permutations(a))
     there = paired_bootstrap(EMPTY_SHARE, a, b, seed, n_resamples=50)
     back = paired_bootstrap(EMPTY_SHARE, b, a, seed, n_resamples=50)
-    assert there == pytest.approx((-back.difference, -back.high, -back.low, back.p_value))
+    assert there == pytest.approx((-back.difference, -back.high, -back.low, back.p_value, back.p_sacrebleu))
 
 
 def test_resampled_sums_keep_the_number_of_rows():
