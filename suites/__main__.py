@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from suites.arguments import make_parser, settings_of
+from suites.arguments import parse, settings_of
 from suites.records import BadRun, IncompatibleRun, read_run
 from suites.refusal import Refusal
 
@@ -28,11 +28,13 @@ INCOMPATIBLE, OUR_BUG, INTERRUPTED = 4, 70, 130
 def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = None) -> int:
     """The exit code: 0 fine, 2 bad input, 4 a run that does not fit or is not whole, 70 our bug, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options = make_parser().parse_args(given)
+    options = parse(given)
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         if options.command == "run":
             return _run(options, given, registry)
+        if options.command == "gate-worker":
+            return _gate_worker(options, registry)
         return {"list": _list, "validate": _validate, "overhead": _overhead, "agreement": _agreement}[options.command](
             options
         )
@@ -173,6 +175,15 @@ def _agreement(options: Namespace) -> int:
         raise Refusal(f"{options.engine}: {wrong}") from None
     print(_json(asdict(found)) if options.json else "\n".join(lines(found)))
     return 0
+
+
+def _gate_worker(options: Namespace, registry: "Registry | None") -> int:
+    registry = registry or _real_registry(threads=1)
+    from suites.gate_worker import serve
+    from suites.settings import parse_numbers
+
+    labels = options.strategies.split(",") if options.strategies else ()
+    return serve(options.tree, labels, parse_numbers(options.lengths), options.device, registry)
 
 
 def _json(value: dict[str, Any]) -> str:

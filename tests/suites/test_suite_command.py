@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from suites.__main__ import main
+from suites.arguments import parse, settings_of
 from suites.progress import BarProgress, LineProgress, progress_on
 from suites.records import read_run
 from suites.registry import SUITES
@@ -278,3 +279,43 @@ def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         bar.end()
         seen[value] = "\x1b[38" in (text := capsys.readouterr().err) or "\x1b[3" in text
     assert seen == {"": True, "1": False}
+
+
+def settings_file(folder: Path, text: str) -> list[str]:
+    (folder / "race.toml").write_text(text, encoding="utf-8")
+    return ["--settings", str(folder / "race.toml")]
+
+
+def test_a_flag_overrules_the_settings_file_and_the_file_the_default(tmp_path: Path) -> None:
+    text = 'lengths = [8, 32]\nbudget = "3m"\nseed = 7\nisolate = true\nbatch-sizes = 4\n'
+    options = parse(["run", "latency", *settings_file(tmp_path, text), "--seed", "9"])
+    settings = settings_of(options)
+    assert (settings.lengths, settings.budget, settings.batch_sizes) == ((8, 32), "3m", (4,))
+    assert settings.seed == 9
+    assert settings.isolate
+    assert settings.repeats is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("lengths = ", "cannot read the settings in"),
+        ("length = [8]", "--length=8"),
+        ("seed = 1.5", "seed must be text, a whole number, true, false or a list of these, got 1.5"),
+        ("seed = []", "argument --seed: invalid int value: ''"),
+        ('[latency]\nlengths = "8"', "latency must be text"),
+    ],
+)
+def test_a_settings_file_that_means_nothing_is_refused(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["run", "latency", *settings_file(tmp_path, text)])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+def test_a_settings_file_that_is_missing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pytest.raises(SystemExit, main, ["run", "latency", "--settings", str(tmp_path / "no.toml")]).value.code == 2
+    assert "No such file" in capsys.readouterr().err
