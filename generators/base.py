@@ -8,7 +8,7 @@ import enum
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 TokenRow = tuple[int, ...]
 DTYPES = ("float32", "float64", "bfloat16", "float16")
@@ -83,6 +83,7 @@ class Request:
     length: Length
     stop_strings: tuple[str, ...] = ()  # text, matched across token borders; the match itself is not kept
     sampling: Sampling = GREEDY
+    trace: bool = False  # ask for a frame a step; never in a timed trial
 
     def __post_init__(self) -> None:
         if not self.prompts:
@@ -131,6 +132,27 @@ class Step:
     accepted: int = 0
 
 
+class SlotState(enum.StrEnum):
+    MASKED = "masked"  # a place without a token
+    TENTATIVE = "tentative"  # a token that may still change or go: drafted, in a beam, revised later, cut off later
+    FINAL = "final"  # a token that stands from this frame to the last
+
+
+class Slot(NamedTuple):
+    """One place of a row. Its `uid` stays its own while other slots are put in or taken out around it."""
+
+    uid: int
+    token_id: int
+    state: SlotState
+
+
+class Frame(NamedTuple):
+    """What stood in a row after a step, from left to right. Slots never change places; they come, change and go."""
+
+    step: int  # index into `Generation.steps`; several frames may show what happened inside one
+    slots: tuple[Slot, ...]
+
+
 class FinishReason(enum.StrEnum):
     EOS = "eos"
     STOP_STRING = "stop_string"
@@ -147,6 +169,8 @@ class Generation:
     finish_reasons: tuple[FinishReason, ...]
     steps: tuple[Step, ...]
     canvas_positions: tuple[int, ...] | None = None  # fixed-canvas strategies: the canvas's length
+    committed_at: tuple[tuple[int, ...], ...] | None = None  # traced: the step from which each kept token stands
+    trace: tuple[tuple[Frame, ...], ...] | None = None  # traced: a row's frames; the last holds its kept tokens
 
 
 class Capability(enum.StrEnum):
@@ -156,6 +180,8 @@ class Capability(enum.StrEnum):
     STOP_STRINGS = "stop_strings"
     BATCH = "batch"
     COUNTS = "counts"  # calls and positions of its steps are its own and checked by hooks
+    COMMIT_ORDER = "commit_order"  # a traced request is told when each token was committed
+    TRACE = "trace"  # … and what stood in every slot after each step
 
 
 class Unsupported(Exception):
@@ -181,6 +207,8 @@ def require(capabilities: frozenset[Capability], request: Request) -> None:
         wanted.add(Capability.STOP_STRINGS)
     if not request.sampling.greedy:
         wanted.add(Capability.SAMPLING)
+    if request.trace:
+        wanted |= {Capability.COMMIT_ORDER, Capability.TRACE}
     if missing := sorted(wanted - capabilities):
         raise Unsupported(f"this strategy cannot do: {', '.join(missing)}")
 

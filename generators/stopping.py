@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from generators.base import Exact, FinishReason, Generation, Length, Request, Stopwatch, TokenRow
+from generators.base import Exact, FinishReason, Frame, Generation, Length, Request, Stopwatch, TokenRow
+from generators.tracing import committed_at, settled
 
 Decode = Callable[[Sequence[int]], str]
 
@@ -15,22 +16,37 @@ def limit(length: Length) -> int:
 def nothing(request: Request) -> Generation:
     """The answer where no token may be kept: no pass is made, and every row ended by its length."""
     n_rows = len(request.prompts)
-    reasons = (FinishReason.LENGTH,) * n_rows
-    return Generation(token_ids=((),) * n_rows, tokens_raw=(0,) * n_rows, finish_reasons=reasons, steps=())
+    none = ((),) * n_rows
+    return Generation(
+        token_ids=none,
+        tokens_raw=(0,) * n_rows,
+        finish_reasons=(FinishReason.LENGTH,) * n_rows,
+        steps=(),
+        committed_at=none if request.trace else None,
+        trace=none if request.trace else None,
+    )
 
 
 def answer(
     rows: Sequence[Sequence[int]], request: Request, stopwatch: Stopwatch, eos_token_id: int, decode: Decode,
     *, canvas: tuple[int, ...] | None = None, own_end: FinishReason = FinishReason.LENGTH,
+    frames: Sequence[Sequence[Frame]] | None = None,
 ) -> Generation:  # fmt: skip
-    """The generation whose emitted ids are `rows`; `own_end` is why a row ended that nothing here stopped."""
+    """The generation whose emitted ids are `rows`; `own_end` is why a row ended that nothing here stopped.
+
+    `frames`, a list a row whose last frame holds the ids emitted, become the trace of a request that asks for one.
+    """
     ends = [finish(row, request, eos_token_id, decode) for row in rows]
+    token_ids = tuple(kept for kept, _ in ends)
+    trace = None if frames is None else tuple(map(settled, frames, token_ids))
     return Generation(
-        token_ids=tuple(kept for kept, _ in ends),
+        token_ids=token_ids,
         tokens_raw=tuple(map(len, rows)),
         finish_reasons=tuple(reason or own_end for _, reason in ends),
         steps=tuple(stopwatch.steps),
         canvas_positions=canvas,
+        committed_at=None if trace is None else tuple(map(committed_at, trace)),
+        trace=trace,
     )
 
 

@@ -28,6 +28,10 @@ class Codec(Protocol):
         """The text of target ids, special tokens left out."""
         ...
 
+    def piece(self, token_id: int) -> str:
+        """What one id writes, a space before it where it begins a word; a special token's name."""
+        ...
+
 
 class MarianCodec:
     """A `transformers.MarianTokenizer`, its special tokens never parsed out of a user's text."""
@@ -49,6 +53,9 @@ class MarianCodec:
 
     def decode(self, token_ids: Sequence[int]) -> str:
         return str(self.tokenizer.decode(list(token_ids), skip_special_tokens=True))
+
+    def piece(self, token_id: int) -> str:
+        return str(self.tokenizer.convert_ids_to_tokens(token_id)).replace("\u2581", " ")
 
     def _ids(self, text: str) -> tuple[int, ...]:
         # Straight to the pieces: text that spells "</s>" is text, and must not end a source.

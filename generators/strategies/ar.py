@@ -13,6 +13,7 @@ import torch
 
 from generators.base import (
     Capability,
+    Frame,
     Generation,
     Natural,
     Phase,
@@ -30,6 +31,7 @@ from generators.models.text import Codec, load_codec
 from generators.sampling import Sampler
 from generators.stopping import answer, finish, limit, nothing
 from generators.strategies.beam import beam_search
+from generators.tracing import grown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,8 @@ class Autoregressive:
             Capability.STOP_STRINGS,
             Capability.BATCH,
             Capability.COUNTS,
+            Capability.COMMIT_ORDER,
+            Capability.TRACE,
         }
     )
 
@@ -77,13 +81,15 @@ class Autoregressive:
         if limit(request.length) == 0:
             return nothing(request)
         memory = encode(self.model, request, stopwatch)
+        frames: list[list[Frame]] | None = [[] for _ in request.prompts] if request.trace else None
         if self.config.beam_size > 1:
-            rows = beam_search(
-                self.model, memory, request.length, self.config.beam_size, self.config.length_penalty, stopwatch
-            )
+            beam_size, length_penalty = self.config.beam_size, self.config.length_penalty
+            rows = beam_search(self.model, memory, request.length, beam_size, length_penalty, stopwatch, frames)
         else:
+            first_step = len(stopwatch.steps)
             rows = self.one_by_one(memory, request, stopwatch)
-        return answer(rows, request, stopwatch, self.model.config.eos_token_id, self.codec.decode)
+            frames = [grown(row, first_step) for row in rows] if request.trace else None
+        return answer(rows, request, stopwatch, self.model.config.eos_token_id, self.codec.decode, frames=frames)
 
     def one_by_one(self, memory: Memory, request: Request, stopwatch: Stopwatch) -> list[list[int]]:
         """The ids each row emitted until it ended, EOS included. Rows that ended ride along until the last one does."""

@@ -15,6 +15,7 @@ from generators.models.inputs import encode, forbidden, start_tokens
 from generators.models.marian import Marian, causal_mask
 from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit, nothing, until
+from generators.tracing import grown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,16 @@ class UncachedAutoregressive:
     """See the module's docstring."""
 
     config_type = ArUncachedConfig
-    capabilities = frozenset({Capability.EXACT_LENGTH, Capability.NATURAL_LENGTH, Capability.BATCH, Capability.COUNTS})
+    capabilities = frozenset(
+        {
+            Capability.EXACT_LENGTH,
+            Capability.NATURAL_LENGTH,
+            Capability.BATCH,
+            Capability.COUNTS,
+            Capability.COMMIT_ORDER,
+            Capability.TRACE,
+        }
+    )
 
     def __init__(self, model: Marian, codec: Codec, config: ArUncachedConfig = ArUncachedConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
@@ -45,7 +55,7 @@ class UncachedAutoregressive:
             return nothing(request)
         model, eos_token_id = self.model, self.model.config.eos_token_id
         memory = encode(model, request, stopwatch)
-        banned = forbidden(model, request.length)
+        banned, first_step = forbidden(model, request.length), len(stopwatch.steps)
         token_ids = start_tokens(model, len(request.prompts))
         for _ in range(limit(request.length)):
             x = model.embed(token_ids)
@@ -56,4 +66,5 @@ class UncachedAutoregressive:
             if bool((token_ids[:, 1:] == eos_token_id).any(1).all()):  # the start token of some models is EOS
                 break
         rows = [until(row, eos_token_id) for row in token_ids[:, 1:].tolist()]
-        return answer(rows, request, stopwatch, eos_token_id, self.codec.decode)
+        frames = [grown(row, first_step) for row in rows] if request.trace else None
+        return answer(rows, request, stopwatch, eos_token_id, self.codec.decode, frames=frames)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from generators.base import Length, Phase, Stopwatch
+from generators.base import Frame, Length, Phase, SlotState, Stopwatch
 from generators.models.inputs import forbidden, start_tokens
 from generators.models.marian import Cache, Marian, Memory
 from generators.stopping import limit
+from generators.tracing import slots
 
 
 @dataclass(slots=True)
@@ -37,9 +38,13 @@ class Finished:
 
 
 def beam_search(
-    model: Marian, memory: Memory, length: Length, beam_size: int, length_penalty: float, stopwatch: Stopwatch
-) -> list[list[int]]:
-    """The best hypothesis of each row, with its EOS where it wrote one."""
+    model: Marian, memory: Memory, length: Length, beam_size: int, length_penalty: float, stopwatch: Stopwatch,
+    frames: list[list[Frame]] | None = None,
+) -> list[list[int]]:  # fmt: skip
+    """The best hypothesis of each row, with its EOS where it wrote one.
+
+    Where there are `frames`, each row's are filled: the leading prefix step by step, then the hypothesis selected.
+    """
     n_rows, max_new_tokens, device = len(memory.states), limit(length), memory.states.device
     memory = memory.select(torch.arange(n_rows, device=device).repeat_interleave(beam_size))
     cache, banned = Cache(model.config, n_rows * beam_size, max_new_tokens, memory.states), forbidden(model, length)
@@ -57,6 +62,8 @@ def beam_search(
         cache.reorder(parents)
         prefixes = torch.cat([prefixes[parents], token_ids], dim=1)
         stopwatch.lap(Phase.DECODE, calls=1, positions=n_rows * beam_size)
+        if frames is not None:
+            follow(frames, finished, prefixes.view(n_rows, beam_size, -1)[:, 0].tolist(), len(stopwatch.steps) - 1)
         for one, best in zip(finished, scores[:, 0].tolist(), strict=True):
             one.close_to(best, step + 1)
         if all(one.closed for one in finished):
@@ -64,7 +71,17 @@ def beam_search(
     for row, running in enumerate(prefixes.view(n_rows, beam_size, -1).tolist()):
         for score, prefix in zip(scores[row].tolist(), running, strict=True):
             finished[row].add(score, prefix)
-    return [one.hypotheses[0][1] for one in finished]
+    chosen = [one.hypotheses[0][1] for one in finished]
+    for of_row, best_ids in zip(frames or (), chosen, strict=bool(frames)):
+        of_row[-1] = Frame(of_row[-1].step, slots(best_ids, SlotState.FINAL))
+    return chosen
+
+
+def follow(frames: list[list[Frame]], finished: list[Finished], leaders: list[list[int]], step: int) -> None:
+    """Note the leading prefix of each row whose search goes on: any part of it may yet be given up."""
+    for of_row, one, leader in zip(frames, finished, leaders, strict=True):
+        if not one.closed:
+            of_row.append(Frame(step, slots(leader, SlotState.TENTATIVE)))
 
 
 def advance(

@@ -10,12 +10,25 @@ from typing import Self
 
 import torch
 
-from generators.base import Capability, FinishReason, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.base import (
+    Capability,
+    FinishReason,
+    Frame,
+    Generation,
+    Phase,
+    Placement,
+    Request,
+    Slot,
+    SlotState,
+    Stopwatch,
+    require,
+)
 from generators.models.files import load_model
 from generators.models.heads import CtcMarian
 from generators.models.inputs import encode, forbidden
 from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit, nothing
+from generators.tracing import slots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +40,16 @@ class Ctc:
     """See the module's docstring. The length emerges, so it cannot be set."""
 
     config_type = CtcConfig
-    capabilities = frozenset({Capability.NATURAL_LENGTH, Capability.STOP_STRINGS, Capability.BATCH, Capability.COUNTS})
+    capabilities = frozenset(
+        {
+            Capability.NATURAL_LENGTH,
+            Capability.STOP_STRINGS,
+            Capability.BATCH,
+            Capability.COUNTS,
+            Capability.COMMIT_ORDER,
+            Capability.TRACE,
+        }
+    )
 
     def __init__(self, model: CtcMarian, codec: Codec, config: CtcConfig = CtcConfig()) -> None:
         self.model, self.codec, self.config = model, codec, config
@@ -47,23 +69,32 @@ class Ctc:
         model = self.model
         memory = encode(model, request, stopwatch)
         logits = model.read(memory).index_fill_(2, forbidden(model, request.length), float("-inf"))
-        frames = logits.argmax(-1).tolist()
+        alignments = logits.argmax(-1).tolist()
         stopwatch.lap(Phase.DECODE, calls=1, positions=logits.shape[0] * logits.shape[1])
 
         canvas = tuple(len(prompt.prefix_ids) * model.upsampling for prompt in request.prompts)
-        rows = [collapse(row[:slots], model.blank_token_id) for row, slots in zip(frames, canvas, strict=True)]
+        alignments = [row[:n_slots] for row, n_slots in zip(alignments, canvas, strict=True)]
+        rows = [collapse(row, model.blank_token_id) for row in alignments]
+        stopwatch.lap(Phase.HOST)
         return answer(
-            rows,
-            request,
-            stopwatch,
-            model.config.eos_token_id,
-            self.codec.decode,
-            canvas=canvas,
+            rows, request, stopwatch, model.config.eos_token_id, self.codec.decode, canvas=canvas,
             own_end=FinishReason.EOS,
-        )
+            frames=[self.frames(row, len(stopwatch.steps)) for row in alignments] if request.trace else None,
+        )  # fmt: skip
+
+    def frames(self, alignment: Sequence[int], n_steps: int) -> list[Frame]:
+        """The canvas as it was read, and in the step after it what the collapse left of it."""
+        blank = self.model.blank_token_id
+        left = tuple(Slot(place, alignment[place], SlotState.FINAL) for place in survivors(alignment, blank))
+        return [Frame(n_steps - 2, slots(alignment, SlotState.TENTATIVE, masked_id=blank)), Frame(n_steps - 1, left)]
 
 
-def collapse(frames: Sequence[int], blank_token_id: int) -> list[int]:
+def collapse(alignment: Sequence[int], blank_token_id: int) -> list[int]:
     """The tokens that an alignment stands for: equal neighbours merged first, blanks dropped second."""
-    merged = [token for place, token in enumerate(frames) if place == 0 or token != frames[place - 1]]
-    return [token for token in merged if token != blank_token_id]
+    return [alignment[place] for place in survivors(alignment, blank_token_id)]
+
+
+def survivors(alignment: Sequence[int], blank_token_id: int) -> list[int]:
+    """The places of an alignment whose tokens the collapse leaves: the first of equal neighbours, no blanks."""
+    merged = [place for place, token in enumerate(alignment) if place == 0 or token != alignment[place - 1]]
+    return [place for place in merged if alignment[place] != blank_token_id]

@@ -11,13 +11,26 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from generators.base import Capability, Exact, FinishReason, Generation, Phase, Placement, Request, Stopwatch, require
+from generators.base import (
+    Capability,
+    Exact,
+    FinishReason,
+    Frame,
+    Generation,
+    Phase,
+    Placement,
+    Request,
+    SlotState,
+    Stopwatch,
+    require,
+)
 from generators.models.files import load_model
 from generators.models.heads import CmlmMarian
 from generators.models.inputs import encode, forbidden
 from generators.models.marian import Memory
 from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit, nothing
+from generators.tracing import slots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +56,8 @@ class MaskPredict:
             Capability.STOP_STRINGS,
             Capability.BATCH,
             Capability.COUNTS,
+            Capability.COMMIT_ORDER,
+            Capability.TRACE,
         }
     )
 
@@ -68,14 +83,20 @@ class MaskPredict:
             memory = memory.select(torch.arange(n_rows, device=lengths.device).repeat_interleave(beam))
         stopwatch.lap(Phase.HOST)
 
-        token_ids, log_probs = self.refine(memory, lengths.flatten(), stopwatch)
+        canvases: list[Tensor] | None = [] if request.trace else None
+        first_step = len(stopwatch.steps) - 1
+        token_ids, log_probs = self.refine(memory, lengths.flatten(), stopwatch, canvases)
         means = log_probs.sum(1).view(n_rows, beam) / lengths
-        best = means.argmax(1, keepdim=True)
-        chosen = token_ids.view(n_rows, beam, -1)[torch.arange(n_rows, device=best.device), best[:, 0]]
-        rows = [row[:n] for row, n in zip(chosen.tolist(), lengths.gather(1, best)[:, 0].tolist(), strict=True)]
+        best = means.argmax(1) + torch.arange(n_rows, device=lengths.device) * beam
+        sizes = lengths.flatten()[best].tolist()
+        rows = [row[:n] for row, n in zip(token_ids[best].tolist(), sizes, strict=True)]
+        stopwatch.lap(Phase.HOST)
+        chosen = [canvas[best].tolist() for canvas in canvases or ()]
+        by_row = [[one[row][:n] for one in chosen] for row, n in enumerate(sizes)]
         return answer(
             rows, request, stopwatch, self.model.config.eos_token_id, self.codec.decode,
             canvas=tuple(lengths.amax(1).tolist()), own_end=FinishReason.EOS,
+            frames=[self.frames(of_row, first_step, beam > 1) for of_row in by_row] if request.trace else None,
         )  # fmt: skip
 
     def choose_lengths(self, memory: Memory, request: Request) -> Tensor:
@@ -85,8 +106,13 @@ class MaskPredict:
             return torch.full((n_rows, 1), request.length.n, device=device)
         return length_candidates(self.model.length(memory)[0], self.config.length_beam, limit(request.length))
 
-    def refine(self, memory: Memory, lengths: Tensor, stopwatch: Stopwatch) -> tuple[Tensor, Tensor]:
-        """Ids of the given lengths [N] after all iterations and their log probabilities, 0 in the padding: [N, T]."""
+    def refine(
+        self, memory: Memory, lengths: Tensor, stopwatch: Stopwatch, canvases: list[Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Ids of the given lengths [N] after all iterations and their log probabilities, 0 in the padding: [N, T].
+
+        Where there are `canvases`, the empty one and what every iteration left [N, T] are added.
+        """
         model, n_iterations = self.model, self.config.n_iterations
         real = torch.arange(int(lengths.max()), device=lengths.device) < lengths[:, None]
         mask = None if bool(real.all()) else real[:, None, None, :]
@@ -95,13 +121,24 @@ class MaskPredict:
         token_ids = torch.where(real, model.mask_token_id, model.config.pad_token_id)
         log_probs = torch.zeros(real.shape, dtype=memory.states.dtype, device=lengths.device)
         for n_done in range(1, n_iterations + 1):
+            if canvases is not None:
+                canvases.append(token_ids)
             logits = model.fill(token_ids, memory, mask).index_fill_(2, banned, float("-inf"))
             best, predicted = logits.log_softmax(-1).max(-1)
             token_ids, log_probs = torch.where(masked, predicted, token_ids), torch.where(masked, best, log_probs)
             stopwatch.lap(Phase.DECODE, calls=1, positions=real.numel())
             masked = least_sure(log_probs, real, lengths * (n_iterations - n_done) // n_iterations)
             token_ids = token_ids.masked_fill(masked, model.mask_token_id)
+        if canvases is not None:
+            canvases.append(token_ids)
         return token_ids, log_probs
+
+    def frames(self, canvases: list[list[int]], first_step: int, searched: bool) -> list[Frame]:
+        """A row's frames: the empty canvas, what each iteration left, and the selection where lengths were searched."""
+        state, mask = SlotState.TENTATIVE if searched else SlotState.FINAL, self.model.mask_token_id
+        found = [Frame(first_step + i, slots(canvas, state, masked_id=mask)) for i, canvas in enumerate(canvases)]
+        selected = [Frame(first_step + len(canvases), slots(canvases[-1], SlotState.FINAL))]
+        return found + selected if searched else found
 
 
 def length_candidates(location: Tensor, beam: int, longest: int) -> Tensor:

@@ -15,6 +15,7 @@ from generators.base import (
     Capability,
     Exact,
     FinishReason,
+    Frame,
     Generation,
     Generator,
     Length,
@@ -23,6 +24,8 @@ from generators.base import (
     Prompt,
     Request,
     Sampling,
+    SlotState,
+    Step,
     Stopwatch,
     TokenRow,
     Unsupported,
@@ -146,6 +149,58 @@ def check_batch(generator: Generator, prompts: Sequence[TokenRow], length: Lengt
     alone = [outcome(ask(generator, [prompt], length))[0] for prompt in prompts]
     assert outcome(ask(generator, prompts, length)) == alone
     assert outcome(ask(generator, prompts[::-1], length)) == alone[::-1]
+
+
+def check_trace(generator: Generator, prompts: Sequence[TokenRow], length: Length, **more: Any) -> Generation:
+    """A traced request costs and gives the same, and its frames tell how every kept token came to stand."""
+    plain = ask(generator, prompts, length, **more)
+    assert (plain.trace, plain.committed_at) == (None, None)
+    with watched(generator) as work:
+        got = ask(generator, prompts, length, trace=True, **more)
+    assert outcome(got) == outcome(plain)
+    assert [cost(step) for step in got.steps] == [cost(step) for step in plain.steps]
+    assert sum(s.calls for s in got.steps) == len(work.encoder) + len(work.decoder)
+    assert got.trace is not None and got.committed_at is not None
+    assert len(got.trace) == len(got.committed_at) == len(prompts)
+    for kept, committed, frames in zip(got.token_ids, got.committed_at, got.trace, strict=True):
+        check_frames(frames, kept, committed, got.steps)
+    return got
+
+
+def check_frames(frames: Sequence[Frame], kept: TokenRow, committed: Sequence[int], steps: Sequence[Step]) -> None:
+    """Slots keep their order and their own tokens once FINAL; the last frame is what was kept, and none is nothing."""
+    if not frames:
+        assert (kept, committed) == ((), ())
+        return
+    assert [slot.token_id for slot in frames[-1].slots] == list(kept)
+    assert {slot.state for slot in frames[-1].slots} <= {SlotState.FINAL}
+    assert all(0 <= frame.step < len(steps) for frame in frames)
+    assert [frame.step for frame in frames] == sorted(frame.step for frame in frames)
+    standing: dict[int, tuple[int, int]] = {}  # uid: its token, and the step since when it is FINAL
+    for before, frame in zip(((), *(f.slots for f in frames)), frames, strict=False):
+        uids = [slot.uid for slot in frame.slots]
+        assert len(set(uids)) == len(uids)
+        old = [slot.uid for slot in before]
+        assert [uid for uid in uids if uid in old] == [uid for uid in old if uid in uids], "slots changed places"
+        final = {slot.uid: slot.token_id for slot in frame.slots if slot.state is SlotState.FINAL}
+        assert {uid: token_id for uid, (token_id, _) in standing.items()}.items() <= final.items()
+        standing |= {uid: (token_id, frame.step) for uid, token_id in final.items() if uid not in standing}
+    assert [standing[slot.uid][1] for slot in frames[-1].slots] == list(committed)
+    if any(step.phase is Phase.DECODE for step in steps):  # nothing is written before the first pass of a decoder
+        written = [f.step for f in frames if any(slot.state is not SlotState.MASKED for slot in f.slots)]
+        assert all(any(s.phase is Phase.DECODE for s in steps[: place + 1]) for place in written)
+
+
+def cost(step: Step) -> tuple[Phase, int, int, int, int]:
+    return step.phase, step.calls, step.positions, step.drafted, step.accepted
+
+
+def check_traced_batch(generator: Generator, prompts: Sequence[TokenRow], length: Length) -> None:
+    """A row's frames and order of commitment do not depend on its neighbours."""
+    together = ask(generator, prompts, length, trace=True)
+    alone = [ask(generator, [prompt], length, trace=True) for prompt in prompts]
+    assert together.trace == tuple(one.trace[0] for one in alone if one.trace)
+    assert together.committed_at == tuple(one.committed_at[0] for one in alone if one.committed_at)
 
 
 def outcome(got: Generation) -> list[tuple[TokenRow, int, FinishReason, int | None]]:

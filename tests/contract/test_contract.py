@@ -23,6 +23,8 @@ from tests.contract.contract import (
     check_sampling,
     check_shape,
     check_stop_strings,
+    check_trace,
+    check_traced_batch,
 )
 from tests.generators.tiny import SOURCES
 
@@ -36,21 +38,23 @@ KNOBBED = (
 )
 LABELS = (*STRATEGIES, *KNOBBED)
 
-EXACT, NATURAL, SAMPLING, STOPS, BATCH, COUNTS = (
+EXACT, NATURAL, SAMPLING, STOPS, BATCH, COUNTS, ORDER, TRACE = (
     Capability.EXACT_LENGTH,
     Capability.NATURAL_LENGTH,
     Capability.SAMPLING,
     Capability.STOP_STRINGS,
     Capability.BATCH,
     Capability.COUNTS,
+    Capability.COMMIT_ORDER,
+    Capability.TRACE,
 )
 OURS = {
-    "ar": {EXACT, NATURAL, SAMPLING, STOPS, BATCH, COUNTS},
-    "ar:beam_size=3": {EXACT, NATURAL, STOPS, BATCH, COUNTS},
-    "ar_uncached": {EXACT, NATURAL, BATCH, COUNTS},
-    "ctc": {NATURAL, STOPS, BATCH, COUNTS},
-    "mask_predict": {EXACT, NATURAL, STOPS, BATCH, COUNTS},
-    "copy": {NATURAL, STOPS, BATCH, COUNTS},
+    "ar": {EXACT, NATURAL, SAMPLING, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "ar:beam_size=3": {EXACT, NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "ar_uncached": {EXACT, NATURAL, BATCH, COUNTS, ORDER, TRACE},
+    "ctc": {NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "mask_predict": {EXACT, NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "copy": {NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
     "hf_generate": {EXACT, NATURAL, BATCH},
     "ctranslate2": {EXACT, NATURAL, BATCH},
 }
@@ -136,6 +140,32 @@ def test_stop_strings_end_a_row_or_are_refused(loaded: Loaded, prompts: list[Tok
         check_refused(generator, STOPS, lambda: ask(generator, prompts, Natural(5), stop_strings=("x",)))
 
 
+@pytest.mark.parametrize("length", [Natural(20), Natural(0), Exact(6)], ids=["natural", "nothing", "exact"])
+def test_a_trace_tells_the_commitments_or_is_refused(
+    generator: Generator, loaded: Loaded, length: Natural | Exact
+) -> None:
+    prompts = [loaded.codec.encode(source) for source in SOURCES]
+    if isinstance(length, Exact) and EXACT not in generator.capabilities:
+        return None
+    if TRACE not in generator.capabilities:
+        return check_refused(generator, TRACE, lambda: ask(generator, prompts, length, trace=True))
+    check_trace(generator, prompts, length)
+    check_traced_batch(generator, prompts, length)
+    return None
+
+
+def test_a_trace_shows_what_a_stop_string_took_back(generator: Generator, loaded: Loaded) -> None:
+    if {TRACE, STOPS} <= generator.capabilities:
+        (ids,) = ask(generator, [loaded.codec.encode(SOURCES[0])], Natural(12)).token_ids
+        stop = loaded.codec.decode(ids[len(ids) // 2 :]).strip()[:3]
+        check_trace(generator, [loaded.codec.encode(SOURCES[0])], Natural(12), stop_strings=(stop,))
+
+
+def test_a_sampled_trace_draws_the_same_tokens(generator: Generator, prompts: list[TokenRow]) -> None:
+    if {TRACE, SAMPLING} <= generator.capabilities:
+        check_trace(generator, prompts, Exact(8), sampling=replace(WARM, seeds=(1, 2, 3)))
+
+
 @pytest.mark.parametrize("length", [Natural(20), Exact(6)], ids=["natural", "exact"])
 def test_counts_are_what_the_hooks_see(generator: Generator, prompts: list[TokenRow], length: Natural | Exact) -> None:
     if isinstance(length, Exact) and EXACT not in generator.capabilities:
@@ -193,7 +223,7 @@ def test_copying_costs_no_pass(contestant: Contestant) -> None:
     loaded = contestant("copy")
     prompts = [loaded.codec.encode(source) for source in SOURCES]
     got = ask(loaded.generator, prompts, Natural(99))
-    assert got.steps == ()
+    assert sum(step.calls + step.positions for step in got.steps) == 0
     assert got.token_ids == tuple(ids[:-1] for ids in prompts)
 
 

@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from generators.base import Exact, Generation, Natural, Phase, Request, Stopwatch, TokenRow
+from generators.base import (
+    Exact,
+    Frame,
+    Generation,
+    Natural,
+    Phase,
+    Request,
+    SlotState,
+    Stopwatch,
+    TokenRow,
+)
 from generators.models.inputs import encode, forbidden, start_tokens
 from generators.models.marian import Memory, causal_mask
 from generators.registry import Loaded
@@ -13,7 +23,7 @@ from generators.stopping import limit
 from generators.strategies.ar import Autoregressive
 from generators.strategies.mask_predict import MaskPredict
 from tests.contract.conftest import Contestant
-from tests.contract.contract import check_batch, check_cached_steps, check_counts, check_exact
+from tests.contract.contract import check_batch, check_cached_steps, check_counts, check_exact, check_trace
 from tests.contract.test_contract import EXACT_WORK, assert_work
 from tests.generators.tiny import SOURCES
 
@@ -80,9 +90,63 @@ class Neighbourly(Autoregressive):
 class OneTooMany(MaskPredict):
     """`n_iterations` passes, and one more at the end."""
 
-    def refine(self, memory: Memory, lengths: torch.Tensor, stopwatch: Stopwatch) -> tuple[torch.Tensor, torch.Tensor]:
+    def refine(
+        self,
+        memory: Memory,
+        lengths: torch.Tensor,
+        stopwatch: Stopwatch,
+        canvases: list[torch.Tensor] | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         super().refine(memory, lengths, Stopwatch())
-        return super().refine(memory, lengths, stopwatch)
+        return super().refine(memory, lengths, stopwatch, canvases)
+
+
+class LooksTwiceWhenTraced(Autoregressive):
+    """Makes a pass for the trace that a timed request does not make."""
+
+    def one_by_one(self, memory: Memory, request: Request, stopwatch: Stopwatch) -> list[list[int]]:
+        if request.trace:
+            super().one_by_one(memory, request, Stopwatch())
+        return super().one_by_one(memory, request, stopwatch)
+
+
+class AlwaysTraces(Autoregressive):
+    """Makes frames inside timed requests too."""
+
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        return super().generate(replace(request, trace=True), stopwatch)
+
+
+class Hindsight(Autoregressive):
+    """Tells a trace in which every token stood from the first step on."""
+
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        got = super().generate(request, stopwatch)
+        if got.trace is None:
+            return got
+        trace = tuple(tuple(frame._replace(slots=row[-1].slots) for frame in row) for row in got.trace)
+        return replace(got, trace=trace)
+
+
+class OutOfOrder(Autoregressive):
+    """Says that the last token was committed first."""
+
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        got = super().generate(request, stopwatch)
+        return replace(got, committed_at=got.committed_at and tuple(row[::-1] for row in got.committed_at))
+
+
+class NeverInDoubt(MaskPredict):
+    """Calls FINAL what it masks again later."""
+
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        got = super().generate(request, stopwatch)
+        return replace(got, trace=got.trace and tuple(tuple(map(self.sure, row)) for row in got.trace))
+
+    def sure(self, frame: Frame) -> Frame:
+        masked = self.model.mask_token_id
+        sure = [slot if slot.token_id == masked else slot._replace(state=SlotState.FINAL) for slot in frame.slots]
+        return frame._replace(slots=tuple(sure))
 
 
 @pytest.fixture
@@ -121,6 +185,23 @@ def test_work_that_is_counted_but_needless_is_found(
         assert_work(work, prompts, EXACT_WORK["ar"](6, 3))
     with pytest.raises(AssertionError):
         check_cached_steps(mutate(ar, kind), prompts, 6)
+
+
+@pytest.mark.parametrize("kind", [LooksTwiceWhenTraced, AlwaysTraces, Hindsight, OutOfOrder])
+def test_a_trace_that_costs_or_makes_up_something_is_found(
+    ar: Loaded, prompts: list[TokenRow], kind: type[Autoregressive]
+) -> None:
+    check_trace(ar.generator, prompts, Exact(6))
+    with pytest.raises(AssertionError):
+        check_trace(mutate(ar, kind), prompts, Exact(6))
+
+
+def test_a_trace_that_calls_final_what_is_revised_is_found(contestant: Contestant) -> None:
+    loaded = contestant("mask_predict")
+    prompts = [loaded.codec.encode(source) for source in SOURCES[:3]]
+    check_trace(loaded.generator, prompts, Exact(9))
+    with pytest.raises(AssertionError):
+        check_trace(mutate(loaded, NeverInDoubt), prompts, Exact(9))
 
 
 def test_padding_to_the_length_is_found(ar: Loaded, prompts: list[TokenRow]) -> None:

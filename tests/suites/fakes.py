@@ -60,6 +60,9 @@ class Words:
         words = list(self.ids)
         return " ".join(words[i] for i in ids)
 
+    def piece(self, token_id: int) -> str:
+        return f" {list(self.ids)[token_id]}"
+
 
 @dataclass
 class Echo:
