@@ -31,4 +31,4 @@ def _row(value: Record | StepRecord | Sample) -> dict[str, Any]:
 
 
 def _columns(cls: type[Record | StepRecord | Sample]) -> list[str]:
-    return [field.name for field in fields(cls) if field.name != "steps"]
+    return [field.name for field in fields(cls) if field.name not in ("steps", "trace")]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from suites import strict_json
+from suites.trace import Trace as Trace
 
 SCHEMA_VERSION = 1
 RUN_FILE, RECORDS_FILE, SAMPLES_FILE, SCORES_FILE = "run.json", "records.jsonl", "samples.jsonl", "scores.jsonl"
@@ -63,7 +64,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One output of the quality pass (`mode` batched); latency passes keep no outputs."""
+    """One output of the quality pass (`mode` batched), or one of a timed trial made once more with its trace."""
 
     key: str  # the record it came with
     task: str
@@ -75,6 +76,7 @@ class Sample:
     token_ids: tuple[int, ...]
     text: str
     finish_reason: str
+    trace: Trace | None = None  # how it was written: such an output was not timed, and is not scored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,7 @@ class Start:
     started_at: str  # ISO 8601, UTC
     ended_at: str | None = None
     load_s: dict[str, float] = field(default_factory=dict)  # label -> seconds to load, outside every latency
+    untraced: dict[str, str] = field(default_factory=dict)  # label -> why none of its outputs was traced
     models: dict[str, dict[str, int]] = field(default_factory=dict)  # label -> shape of the model: see metrics.roofline
     speed: MachineSpeed | None = None  # None where no contestant has a model whose shape is known
 
@@ -152,6 +155,7 @@ class Run:
     samples: tuple[Sample, ...]
     scores: tuple[Score, ...]
     notes: tuple[str, ...]  # what was left out of broken ends, in words
+    traced: tuple[Sample, ...] = ()  # outputs with a trace; `samples` holds the others
 
     @property
     def expected_keys(self) -> frozenset[str]:
@@ -159,8 +163,8 @@ class Run:
         return frozenset(key for keys in self.info.plan["rounds"] for key in keys)
 
 
-def read_run(folder: Path) -> Run:
-    """The run in `folder`.
+def read_run(folder: Path, *, scored: bool = True) -> Run:
+    """The run in `folder`; without a look at its scores unless `scored`.
 
     A torn last line is left out and noted, and so are samples whose record was never written. Raises
     `IncompatibleRun` without a readable run of this schema version, `BadRun` with file and line on anything else.
@@ -169,13 +173,14 @@ def read_run(folder: Path) -> Run:
     notes: list[str] = []
     records = tuple(_read(Record, folder / RECORDS_FILE, notes))
     samples = tuple(_read(Sample, folder / SAMPLES_FILE, notes))
-    scores = tuple(_read(Score, folder / SCORES_FILE, notes))
+    scores = tuple(_read(Score, folder / SCORES_FILE, notes)) if scored else ()
     run = Run(info=info, records=records, samples=samples, scores=scores, notes=())
     keys = _unique_keys(folder / RECORDS_FILE, run)
     kept = tuple(sample for sample in samples if sample.key in keys)
     if orphans := len(samples) - len(kept):
         notes.append(f"{folder / SAMPLES_FILE}: {orphans} samples without a record were left out")
-    return Run(info=info, records=records, samples=kept, scores=scores, notes=tuple(notes))
+    plain, traced = (tuple(s for s in kept if (s.trace is None) is untraced) for untraced in (True, False))
+    return Run(info=info, records=records, samples=plain, scores=scores, notes=tuple(notes), traced=traced)
 
 
 def read_info(folder: Path) -> RunInfo:

@@ -34,11 +34,15 @@ class RunFolder:
             _write_all(self.path / SAMPLES_FILE, self.samples, text)
         _write_all(self.path / RECORDS_FILE, self.records, strict_json.dumps(record) + "\n")
 
+    def add_traced(self, sample: Sample) -> None:
+        """Append an output of a trial that has its record already."""
+        _write_all(self.path / SAMPLES_FILE, self.samples, strict_json.dumps(sample) + "\n")
+
     def write_info(self, info: RunInfo) -> None:
         _replace(self.path / RUN_FILE, [info])
 
     def write_scores(self, scores: Iterable[Score]) -> None:
-        _replace(self.path / SCORES_FILE, scores)
+        write_scores(self.path, scores)
 
     def close(self) -> None:
         for descriptor in (self.records, self.samples, self.lock):
@@ -103,6 +107,11 @@ def reopen(path: Path, lock: int, records: Sequence[Record], samples: Sequence[S
     _replace(path / RECORDS_FILE, records)
     _replace(path / SAMPLES_FILE, samples)
     return _opened(path, lock)
+
+
+def write_scores(path: Path, scores: Iterable[Score]) -> None:
+    """Put `scores` in the place of those of the run at `path`, whole or not at all; its lock must be held."""
+    _replace(path / SCORES_FILE, scores)
 
 
 def point_latest(path: Path) -> None:

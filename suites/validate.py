@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suites.records import Run
+from suites.trace import is_traced
 
 CELL = ("task", "label", "mode", "length", "batch_size")
 
@@ -47,6 +48,19 @@ def problems(run: Run) -> list[str]:
     for what, made in (("sample", run.samples), ("score", run.scores)):
         if absent := due - {(one.task, one.label, one.row) for one in made}:
             found.append(f"{len(absent)} of {len(due)} outputs have no {what}")
+    return found + _trace_problems(run)
+
+
+def _trace_problems(run: Run) -> list[str]:
+    """Traces that are due and missing, unless it is said why, and traces that tell of another output."""
+    excused = {label for start in run.info.starts for label in start.untraced}
+    n = run.info.plan.get("settings", {}).get("traces", 0)  # runs from before there were traces promise none
+    due = {r.key for r in run.records if r.status == "ok" and r.label not in excused and is_traced(r, r.repeat, n)}
+    found = []
+    if absent := due - {sample.key for sample in run.traced}:
+        found.append(f"{len(absent)} of {len(due)} outputs have no trace")
+    if wrong := sum(s.trace is not None and s.trace.token_ids != s.token_ids for s in run.traced):
+        found.append(f"{wrong} of {len(run.traced)} traces do not end in the tokens of their output")
     return found
 
 

@@ -1,0 +1,54 @@
+"""How an output was written, as a sample keeps it: a line a slot, not a picture a frame, so that it stays short."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from suites.plan import Cell
+    from suites.records import Record
+
+TRACED = 3  # sentences a contestant and task: those timed alone first
+State = Literal["masked", "tentative", "final", "gone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedStep:
+    """A step of the traced generation. Its seconds are left out: they hold the tracing, and are nobody's pace."""
+
+    phase: str
+    calls: int = 0
+    positions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a slot held from a frame on."""
+
+    frame: int  # index into Trace.frames
+    token_id: int | None = None  # None: masked, or gone
+    state: State = "final"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedSlot:
+    changes: tuple[Change, ...]  # by rising frame; before the first one the slot was not there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    steps: tuple[TracedStep, ...]
+    frames: tuple[int, ...]  # of each frame: the index of the step it shows the end of
+    slots: tuple[TracedSlot, ...]  # every slot that ever was, from left to right
+    pieces: dict[str, str]  # token id -> the text it writes
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        """What stands in the end."""
+        last = (slot.changes[-1] for slot in self.slots if slot.changes)
+        return tuple(one.token_id for one in last if one.state == "final" and one.token_id is not None)
+
+
+def is_traced(cell: "Cell | Record", repeat: int, n: int) -> bool:
+    """Whether this is among the first `n` trials of one sentence at its natural length."""
+    alone = cell.mode == "natural" and cell.length is None and cell.source_length is None and cell.batch_size == 1
+    return alone and repeat < n
