@@ -1,13 +1,14 @@
 """A language whose every probability is known, to see what decoding in parallel does to words that belong together.
 
-Each source word becomes two tokens. A *coupled* word becomes "a b", "c d" or "c e": the second token follows from the
-first or nearly so, and the most probable first and second token belong to different outputs, so that whoever chooses
-both at once writes "c b", which nobody ever wrote. A *free* word's two tokens are independent, and less sure than a
-coupled word's, so that mask-predict looks at them first and needs more passes to come round to the mixtures.
+A source is one word, its output four pairs of tokens. A *coupled* pair is "a b", "c d" or "c e": the second token
+follows from the first or nearly so, and the likeliest first and second token belong to different pairs, so that whoever
+chooses both at once writes "c b", which nobody ever wrote. The tokens of a *free* pair are independent, and less sure
+than a coupled pair's, so that mask-predict looks at them first and needs more passes to come round to the mixtures.
 """
 
 import random
 from collections.abc import Sequence
+from string import ascii_uppercase
 from typing import NamedTuple
 
 from metrics.base import Metric, Output, Statistics, ratio_of_sums
@@ -15,7 +16,7 @@ from metrics.total_correlation import Joint, marginal, total_correlation
 
 LETTERS = "abcdefgh"
 FREE = (0.31, 0.25, 0.23, 0.21)
-WORDS = 4  # of a sentence
+PAIRS = 4  # of an output
 
 
 class Choice(NamedTuple):
@@ -34,34 +35,38 @@ def _free(turn: int) -> Joint:
     return {(x, y): p * q for x, p in first for y, q in second}
 
 
-LANGUAGE: dict[str, Joint] = {
-    **{word: _coupled(turn) for turn, word in enumerate("ABCDEFGH")},
-    **{word: _free(turn) for turn, word in enumerate("IJKLMNOP")},
-}
+def _output(word: int) -> tuple[Joint, ...]:
+    """The pairs of a source word, from 0 to all 4 of them free."""
+    n_free, turn = word % (PAIRS + 1), word // (PAIRS + 1)
+    free = {(place + turn) % PAIRS for place in range(n_free)}
+    return tuple((_free if place in free else _coupled)((word + place) % len(LETTERS)) for place in range(PAIRS))
+
+
+LANGUAGE: dict[str, tuple[Joint, ...]] = {letter: _output(word) for word, letter in enumerate(ascii_uppercase)}
 
 
 def sentences(n: int, seed: int) -> list[tuple[str, str]]:
-    """n pairs of a source and one of the outputs it may have, drawn by its probability."""
+    """n pairs of a source, drawn evenly, and one of the outputs it may have, drawn by its probability."""
     draw = random.Random(seed)
-    found = []
-    for _ in range(n):
-        words = draw.choices(list(LANGUAGE), k=WORDS)
-        pairs = [draw.choices(list(LANGUAGE[word]), weights=list(LANGUAGE[word].values()))[0] for word in words]
-        found.append((" ".join(words), " ".join(token for pair in pairs for token in pair)))
-    return found
+    return [(source, _drawn(draw, source)) for source in draw.choices(list(LANGUAGE), k=n)]
+
+
+def _drawn(draw: random.Random, source: str) -> str:
+    pairs = (draw.choices(list(joint), weights=list(joint.values()))[0] for joint in LANGUAGE[source])
+    return " ".join(token for pair in pairs for token in pair)
 
 
 def known_total_correlation(sources: Sequence[str]) -> float:
     """Conditional total correlation of these sources, in nats a token. Raises ValueError when there are none."""
-    words = [word for source in sources for word in source.split()]
-    if not words:
-        raise ValueError("total correlation needs at least one source word")
-    return sum(total_correlation(LANGUAGE[word]) for word in words) / (2 * len(words))
+    joints = [joint for source in sources for joint in LANGUAGE[source]]
+    if not joints:
+        raise ValueError("total correlation needs at least one source")
+    return sum(map(total_correlation, joints)) / (2 * len(joints))
 
 
 def expected(source: str, n_iterations: int) -> str:
     """What mask-predict writes in so many passes when its model knows every probability of the language."""
-    joints = [LANGUAGE[word] for word in source.split()]
+    joints = LANGUAGE[source]
     n = 2 * len(joints)
     tokens: list[str | None] = [None] * n
     sure = [0.0] * n
@@ -77,7 +82,7 @@ def expected(source: str, n_iterations: int) -> str:
 
 
 def best(joint: Joint, place: int, other: str | None) -> Choice:
-    """The likeliest token at `place` (0 or 1) of a word, given the other one or nothing."""
+    """The likeliest token at `place` (0 or 1) of a pair, given the other one or nothing."""
     given = {pair: p for pair, p in joint.items() if other in (None, pair[1 - place])} or joint
     probabilities = marginal(given, place)
     token = max(probabilities, key=lambda token: probabilities[token])
@@ -85,10 +90,9 @@ def best(joint: Joint, place: int, other: str | None) -> Choice:
 
 
 def _invalid(output: Output) -> Statistics:
-    """(source words whose two tokens nobody ever wrote together, source words of the language)."""
-    tokens = output.text.split()
-    words = [(i, LANGUAGE[word]) for i, word in enumerate(output.source.split()) if word in LANGUAGE]
-    return sum(tuple(tokens[2 * i : 2 * i + 2]) not in joint for i, joint in words), len(words)
+    """(pairs that nobody ever wrote, pairs); (0, 0) for a source of no word of the language."""
+    tokens, joints = output.text.split(), LANGUAGE.get(output.source, ())
+    return sum(tuple(tokens[2 * i : 2 * i + 2]) not in joint for i, joint in enumerate(joints)), len(joints)
 
 
 INVALID_MIXTURES = Metric(
@@ -96,7 +100,7 @@ INVALID_MIXTURES = Metric(
     unit="share",
     direction="lower",
     signature="invalid_mixtures|language:coupled|version:1",
-    definition="share of source words whose two tokens never stand together in this language",
+    definition="share of the output's pairs whose two tokens never stand together in this language",
     source="ours; the coupled choices of Gu et al. 2018, Non-Autoregressive Neural Machine Translation",
     statistics=_invalid,
     aggregate=ratio_of_sums,
