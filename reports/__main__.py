@@ -5,6 +5,8 @@ import sys
 import traceback
 from pathlib import Path
 
+from reports.gate_arguments import add_gate
+
 BAD_INPUT, INCOMPATIBLE, OUR_BUG, INTERRUPTED = 2, 4, 70, 130
 
 
@@ -14,6 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
     from suites.records import IncompatibleRun
 
     try:
+        if options.command == "gate":
+            return _gate(options)
         {"html": _html, "figure": _figure, "summary": _summary}[options.command](options)
     except IncompatibleRun as refusal:
         return _refused(refusal, INCOMPATIBLE)
@@ -42,7 +46,16 @@ def _parser() -> argparse.ArgumentParser:
     summary = commands.add_parser("summary", help="print the verdict and a table")
     summary.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     summary.add_argument("--json", action="store_true", help="a JSON array instead, one object a contestant and task")
+    add_gate(
+        commands.add_parser("gate", help="judge whether the working tree made a strategy slower", allow_abbrev=False)
+    )
     return parser
+
+
+def _gate(options: argparse.Namespace) -> int:
+    from reports.gate_command import gate
+
+    return gate(options)
 
 
 def _html(options: argparse.Namespace) -> None:

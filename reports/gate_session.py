@@ -1,0 +1,129 @@
+"""Measuring for the gate: fresh processes, interleaved calls, a budget of time."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+from reports.gate import HEAD, Block, Reading, Round
+from reports.gate_workers import Side, Worker, WorkerFailed, workers
+
+SHORTEST_UNIT_S = 0.010  # shorter calls are timed several in a row …
+LONGEST_UNIT_S = 0.400  # … and longer ones not at all: the machine changes under them
+CELL_S = 0.3  # how long each side works on a cell in a block
+ROUNDS = (3, 15)  # at least, at most
+
+Key = tuple[str, int]  # strategy, length
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """How a cell is timed: calls in one timed unit, and rounds in one block."""
+
+    calls: int
+    rounds: int
+
+
+@dataclass(kw_only=True)
+class Session:
+    """Measures blocks until its time is up. The units are chosen in the first block and kept."""
+
+    sides: Sequence[Side]
+    lengths: Sequence[int]
+    device: str
+    seed: int
+    ends_at: float = math.inf  # of the monotonic clock; what must be measured is measured even then
+    say: Callable[[str], None] = lambda line: None
+    untimed_calls: int = 0  # before each unit, where one process runs several strategies and their caches
+    units: dict[Key, Unit] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    n_blocks: int = 0
+    longest_s: float = 0.0
+
+    def measure(self, strategies: Sequence[str], needed: bool) -> Mapping[str, Block] | None:
+        """A block of each strategy from fresh processes, or None when it would not end in time."""
+        began = time.monotonic()
+        if not needed and began + self.longest_s > self.ends_at:
+            return None
+        draw = random.Random(f"{self.seed}:{self.n_blocks}")
+        with workers(self.sides, strategies, self.lengths, self.device) as started:
+            asked = {side: worker for side, (worker, _) in started.items()}
+            cells = _same_cells({side: said for side, (_, said) in started.items()})
+            self._warm_up(asked, cells)
+            rounds = _rounds(asked, cells, self.units, draw, self.untimed_calls)
+        self.n_blocks += 1
+        self.longest_s = max(self.longest_s, time.monotonic() - began)
+        self.say(f"block {self.n_blocks}: {', '.join(strategies)} ({time.monotonic() - began:.0f} s)")
+        return {name: Block(tuple(rounds[name])) for name in strategies}
+
+    def _warm_up(self, asked: Mapping[str, Worker], cells: Sequence[Key]) -> None:
+        """One call of every cell on every side at once; the first time, also choose the units from it."""
+        for index, key in enumerate(cells):
+            if key in self.units and not self.units[key].rounds:
+                continue
+            for worker in asked.values():
+                worker.send({"do": "time", "cell": index, "calls": 1})
+            readings = [reading(worker, worker.receive(), key) for worker in asked.values()]
+            if key not in self.units:
+                self.units[key] = choose_unit(min(one.cpu_s for one in readings))
+        for strategy in {strategy for strategy, _ in cells}:
+            self._leave_out(strategy)
+
+    def _leave_out(self, strategy: str) -> None:
+        """Leave out the lengths that take too long, but never all of a strategy."""
+        mine = {key: unit for key, unit in self.units.items() if key[0] == strategy}
+        if not any(unit.rounds for unit in mine.values()):
+            shortest = min(mine, key=lambda key: key[1])
+            self.units[shortest] = Unit(1, ROUNDS[0])
+        for key in mine:
+            note = f"{strategy} at {key[1]} tokens takes more than {LONGEST_UNIT_S:g} s a call and is not timed"
+            if not self.units[key].rounds and note not in self.left_out:
+                self.left_out.append(note)
+
+
+def choose_unit(call_s: float) -> Unit:
+    """How to time a call of `call_s` seconds; no rounds where it is too long."""
+    if call_s > LONGEST_UNIT_S:
+        return Unit(1, 0)
+    calls = max(1, math.ceil(SHORTEST_UNIT_S / call_s))
+    least, most = ROUNDS
+    return Unit(calls, min(most, max(least, round(CELL_S / (calls * call_s)))))
+
+
+def reading(worker: Worker, answer: Mapping[str, Any], key: Key) -> Reading:
+    """The reading in a worker's answer. Raises WorkerFailed for a call that failed."""
+    if "error" in answer:
+        raise WorkerFailed(worker.side.name, f"{key[0]}@{key[1]} fails: {answer['error']}")
+    return Reading(answer["cpu_s"], answer["wall_s"])
+
+
+def _rounds(
+    asked: Mapping[str, Worker], cells: Sequence[Key], units: Mapping[Key, Unit], draw: random.Random, untimed: int
+) -> dict[str, list[Round]]:
+    """All rounds of a block by strategy; cells in a new order each time, sides in every order in turn."""
+    found: dict[str, list[Round]] = {strategy: [] for strategy, _ in cells}
+    orders = list(permutations(asked))
+    draw.shuffle(orders)
+    for nth in range(max(units[key].rounds for key in cells)):
+        due = [index for index, key in enumerate(cells) if nth < units[key].rounds]
+        draw.shuffle(due)
+        for index in due:
+            key, readings = cells[index], {}
+            command = {"do": "time", "cell": index, "calls": units[key].calls, "untimed": untimed}
+            for side in orders[(nth + index) % len(orders)]:
+                readings[side] = reading(asked[side], asked[side].ask(command), key)
+            found[key[0]].append(Round(key[1], readings))
+    return found
+
+
+def _same_cells(greetings: Mapping[str, Mapping[str, Any]]) -> list[Key]:
+    """The cells that every side has. Raises WorkerFailed for a side that cannot run one of the strategies."""
+    found = {}
+    for side, said in sorted(greetings.items(), key=lambda item: item[0] != HEAD):  # the head's own mistakes first
+        for failure in said["failures"].values():
+            raise WorkerFailed(side, failure["reason"])
+        found[side] = [(cell["strategy"], cell["length"]) for cell in said["cells"]]
+    return next(iter(found.values()))

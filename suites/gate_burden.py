@@ -1,0 +1,53 @@
+"""Slowing a strategy down on purpose, by real work in its decoder: what the gate's own evidence is made with.
+
+The work is a product of the decoder's own weights with one of its own inputs; a burden says how many of them are added.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from generators.base import Generator
+
+
+@contextmanager
+def carrying(generator: Generator, burden: dict[str, float] | None) -> Iterator[None]:
+    """Let the strategy's model carry `burden` inside the block.
+
+    `per_step`: products added to each decoder pass, fractions carried over; `per_call`: products added once a call;
+    `sleep_s`: seconds slept in each decoder pass. Raises ValueError for a strategy without a model of ours.
+    """
+    if burden is None:
+        yield
+        return
+    backbone = getattr(getattr(generator, "model", None), "model", None)
+    if backbone is None:
+        raise ValueError("only a strategy that runs on a model of ours can be slowed down")
+    weight = backbone.decoder.layers[0].fc1.weight
+    a_call = _Work(weight, burden.get("per_call", 0.0), 0.0)
+    a_step = _Work(weight, burden.get("per_step", 0.0), burden.get("sleep_s", 0.0))
+    hooks = [
+        backbone.encoder.register_forward_pre_hook(a_call),
+        backbone.decoder.register_forward_pre_hook(a_step),
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+class _Work:
+    def __init__(self, weight: Any, products: float, sleep_s: float) -> None:
+        self.weight, self.products, self.sleep_s = weight, products, sleep_s
+        self.owed = 0.0
+
+    def __call__(self, module: Any, inputs: tuple[Any, ...]) -> None:
+        self.owed += self.products
+        row = inputs[0][0, :1]  # [1, D]
+        for _ in range(int(self.owed)):
+            row @ self.weight.t()
+        self.owed -= int(self.owed)
+        if self.sleep_s:
+            time.sleep(self.sleep_s)

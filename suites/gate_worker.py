@@ -1,0 +1,155 @@
+"""One side of the latency gate: a process that loads strategies from one tree and answers commands, line by line.
+
+The gate starts the same worker for both sides, each with its own import path; a worker proves that the `generators` it
+holds lie in the tree it was started for. Commands and answers are JSON lines on standard input and output; whatever
+else is printed goes to standard error. The process ends when its input does, so none outlives the gate.
+
+Cells: exactly n tokens where the length can be set; where it emerges, the source whose reference has about n tokens.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from generators.base import Capability, Exact, Generator, Natural, Placement, Prompt, Request
+from suites import environment
+from suites.gate_burden import carrying
+from suites.gate_counts import counted
+from suites.refusal import Refusal
+from suites.tasks import load_task
+from suites.trial import FAILURES, failure_of, timed_call
+
+if TYPE_CHECKING:
+    from generators.registry import Loaded
+    from suites.contestants import Registry
+
+TASK = "mixed"
+SLACK = 2  # a natural run may be this many times as long as its reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    label: str
+    length: int
+    loaded: "Loaded"
+    request: Request
+
+    @property
+    def generator(self) -> Generator:
+        return self.loaded.generator
+
+
+def serve(tree: Path, labels: Sequence[str], lengths: Sequence[int], device: str, registry: "Registry") -> int:
+    """Answer commands until there are no more; 0. Refuses when `generators` come from elsewhere than `tree`.
+
+    An empty `labels` stands for every strategy of the registry.
+    """
+    answers = _own_stdout()
+    names = list(getattr(registry, "STRATEGIES", ()))
+    synchronize = environment.synchronizer(device)
+    cells, failures = _load_all(labels or names, lengths, device, registry)
+    hello = {
+        "generators": [str(path) for path in prove(tree)],
+        "threads": _threads(),
+        "strategies": names,
+        "cells": [{"strategy": cell.label, "length": cell.length} for cell in cells],
+        "failures": failures,
+        "accelerator": environment.machine(device).get("accelerator"),
+    }
+    _say(answers, hello)
+    for line in sys.stdin:
+        _say(answers, answer(json.loads(line), cells, synchronize))
+    return 0
+
+
+def answer(command: dict[str, Any], cells: Sequence[Cell], synchronize: Callable[[], None]) -> dict[str, Any]:
+    """The answer to one command, or `{"error": …}` when the strategy failed.
+
+    `{"do": "count", "cell": i}` gives the cell's counters, taken by hooks; `{"do": "time", "cell": i, "calls": k}` the
+    CPU and wall seconds of k calls in a row, after `untimed` others. A `burden` slows them down (see `gate_burden`).
+    """
+    cell = cells[command["cell"]]
+    try:
+        if command["do"] == "count":
+            return counted(cell.loaded, cell.request)
+        return _timed(cell, command, synchronize)
+    except FAILURES as failure:
+        return {"error": failure_of(failure).reason}
+
+
+def prove(tree: Path) -> Iterator[Path]:
+    """The files of every loaded module of `generators`; refuses one that does not lie in `tree`."""
+    for name, module in sorted(sys.modules.items()):
+        if name.split(".")[0] == "generators" and module.__file__ is not None:
+            path = Path(module.__file__).resolve()
+            if not path.is_relative_to(tree.resolve()):
+                raise Refusal(f"{name} was loaded from {path}, which is not in {tree}: the wrong code would be timed")
+            if name == "generators":
+                yield path
+
+
+def _load_all(
+    labels: Sequence[str], lengths: Sequence[int], device: str, registry: "Registry"
+) -> tuple[list[Cell], dict[str, dict[str, str]]]:
+    """The cells that can be run, and for each label that cannot the kind of failure and its reason."""
+    cells: list[Cell] = []
+    failures: dict[str, dict[str, str]] = {}
+    for label in labels:
+        try:
+            spec = registry.parse(label)
+        except ValueError as wrong:
+            failures[label] = {"kind": "unknown", "reason": str(wrong)}
+            continue
+        try:
+            loaded = registry.build(spec, Placement(device=device))
+        except FAILURES as wrong:
+            kind = "absent" if isinstance(wrong, ModuleNotFoundError) else "broken"
+            failures[label] = {"kind": kind, "reason": failure_of(wrong).reason}
+            continue
+        cells += [Cell(label=label, length=n, loaded=loaded, request=_request(loaded, n)) for n in lengths]
+    return cells, failures
+
+
+def _request(loaded: "Loaded", n: int) -> Request:
+    codec = loaded.codec
+    rows = load_task(TASK).rows
+    distances = [abs(len(codec.encode_target(row.reference)) - n) for row in rows]
+    source = rows[distances.index(min(distances))].source
+    exact = Capability.EXACT_LENGTH in loaded.generator.capabilities
+    return Request(prompts=(Prompt(prefix_ids=codec.encode(source)),), length=Exact(n) if exact else Natural(SLACK * n))
+
+
+def _timed(cell: Cell, command: dict[str, Any], synchronize: Callable[[], None]) -> dict[str, float]:
+    with carrying(cell.generator, command.get("burden")):
+        for _ in range(command.get("untimed", 0)):
+            timed_call(cell.generator, cell.request, synchronize)
+        timings = [timed_call(cell.generator, cell.request, synchronize) for _ in range(command["calls"])]
+    return {"cpu_s": sum(t.cpu_s for t in timings), "wall_s": sum(t.latency_s for t in timings)}
+
+
+def _threads() -> int:
+    """The threads of the pools, torch's among them. Refuses more than one: they would be timed too."""
+    found = 1
+    if torch := sys.modules.get("torch"):
+        torch.set_num_interop_threads(1)
+        found = max(torch.get_num_threads(), torch.get_num_interop_threads())
+    unset = [name for name in environment.THREAD_VARIABLES if os.environ.get(name) != "1"]
+    if found != 1 or unset:
+        raise Refusal(f"a gate's process must run on one thread; torch has {found}, not limited: {', '.join(unset)}")
+    return found
+
+
+def _own_stdout() -> IO[str]:
+    """Standard output for answers alone; from now on what others print there goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+    return answers
+
+
+def _say(answers: IO[str], value: dict[str, Any]) -> None:
+    answers.write(json.dumps(value, allow_nan=False) + "\n")
+    answers.flush()
