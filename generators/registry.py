@@ -55,6 +55,12 @@ STRATEGIES = {
         implementation="generators.strategies.mask_predict:MaskPredict",
         weights="cmlm",
     ),
+    "teacher_forcing": Strategy(
+        summary="one scoring pass over given tokens: it writes nothing and is the floor under every one-shot",
+        paper="https://doi.org/10.1162/neco.1989.1.2.270",
+        implementation="generators.strategies.teacher_forcing:TeacherForcing",
+        weights="ar_student",
+    ),
     "copy": Strategy(
         summary="output = source: what a rewriting model must beat",
         paper="none",

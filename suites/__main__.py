@@ -1,4 +1,4 @@
-"""`python -m suites run|list|validate|overhead|agreement`: the only place of the suites that prints results."""
+"""`python -m suites run|list|validate|rescore|…`: the only place of the suites that prints results."""
 
 import json
 import shlex
@@ -35,9 +35,8 @@ def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = N
             return _run(options, given, registry)
         if options.command == "gate-worker":
             return _gate_worker(options, registry)
-        return {"list": _list, "validate": _validate, "overhead": _overhead, "agreement": _agreement}[options.command](
-            options
-        )
+        commands = {"list": _list, "validate": _validate, "rescore": _rescore, "overhead": _overhead}
+        return {**commands, "agreement": _agreement}[options.command](options)
     except Refusal as refusal:
         print(f"suites: {refusal}", file=sys.stderr)
         return refusal.exit_code
@@ -128,7 +127,7 @@ def _list(options: Namespace) -> int:
         print(_json({"suites": suites, "tasks": list(SHIPPED_TASKS)}))
         return 0
     for name, suite in SUITES.items():
-        print(f"{name:11} {suite.summary}\n{'':11} {', '.join(suite.contestants)}")
+        print(f"{name:15} {suite.summary}\n{'':15} {', '.join(suite.contestants)}")
     print(f"tasks: {', '.join(SHIPPED_TASKS)}, or the path of a TSV file")
     return 0
 
@@ -148,6 +147,14 @@ def _validate(options: Namespace) -> int:
         print(f"{options.run}: {len(run.records)} of {run.info.expected} planned trials recorded, {ok} of them ok")
     if found:
         raise Refusal(f"{options.run} is not whole: {'; '.join(found)}", INCOMPATIBLE)
+    return 0
+
+
+def _rescore(options: Namespace) -> int:
+    from suites.rescore import rescore
+
+    found = rescore(options.run)
+    print(_json(asdict(found)) if options.json else f"{found.run}: {found.outputs} outputs scored anew")
     return 0
 
 

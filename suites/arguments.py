@@ -26,6 +26,8 @@ def make_parser() -> argparse.ArgumentParser:
     validate = commands.add_parser("validate", help="check the files of a run and that no planned trial is missing")
     validate.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
     validate.add_argument("--strict", action="store_true", help="refuse failed trials too")
+    rescore = commands.add_parser("rescore", help="score the saved outputs of a run anew, without generating again")
+    rescore.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
     commands.add_parser("overhead", help="measure what the harness itself adds to a trial")
     agreement = commands.add_parser("agreement", help="compare an engine's outputs with those of ar, token by token")
     agreement.add_argument("engine", metavar="ENGINE", help="hf_generate, ctranslate2, … on the weights it names")

@@ -60,14 +60,19 @@ def load(specs: "Sequence[Spec]", placement: Placement, registry: Registry) -> t
     One whose engine is not installed, or which does not fit into memory, stays as a failure: the race goes on and says
     so. Refuses one whose knobs are misspelt or whose weights are missing or broken, and a race of nobody.
     """
-    contestants = tuple(_load_one(spec, placement, registry) for spec in specs)
+    return check_any(tuple(load_one(spec, placement, registry) for spec in specs))
+
+
+def check_any(contestants: tuple[Contestant, ...]) -> tuple[Contestant, ...]:
+    """The contestants, one of whom at least was loaded. Refuses a race of nobody."""
     if all(c.loaded is None for c in contestants):
         first = contestants[0].failure
         raise Refusal(f"no contestant could be loaded; {contestants[0].label}: {first.reason if first else ''}")
     return contestants
 
 
-def _load_one(spec: "Spec", placement: Placement, registry: Registry) -> Contestant:
+def load_one(spec: "Spec", placement: Placement, registry: Registry) -> Contestant:
+    """One of them."""
     began = time.perf_counter()
     loaded, failure = None, None
     try:

@@ -1,4 +1,4 @@
-"""What a run would do and how long it would take: every cell is tried once, nothing is written."""
+"""What a run would do and how long it would take: every cell that is not long is tried once, nothing is written."""
 
 import time
 from collections import Counter
@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass
 
 from suites.plan import Cell, Plan, Trial
 from suites.prepare import Prepared
-from suites.runner import Runner
+from suites.rounds import cold_trials, trials_of
+from suites.runner import Runner, cost, doomed
 from suites.trial import AGREEING, Failure
+
+LONG_S = 20.0  # a call foreseen to take longer, from the same work in a smaller batch, is not made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +45,13 @@ def estimate(ready: Prepared, began_s: float) -> Estimate:
         sink=lambda record, samples: None,
         start=0,
         synchronize=ready.synchronize,
+        timeout_s=ready.settings.timeout_s,
     )
     loading_s = time.monotonic() - began_s
-    failures = _try_each(runner, ready.plan)
+    _try_each(runner, ready.plan)
     planned = Counter(trial.cell for trial in ready.plan.trials)
-    fixed_s = loading_s + sum(AGREEING * s for cell, s in runner.costs.items() if cell.timed)
-    n_rounds, seconds = _rounds_within(ready.plan, runner.costs, ready.budget_s - fixed_s)
+    costs = {cell: 0.0 if cell in runner.failures else cost(runner.costs, {cell: 1}) for cell in planned}
+    n_rounds, seconds = _rounds_within(ready.plan, costs, ready.budget_s - loading_s)
     kept = Counter(trial.cell for trial in ready.plan.cut(n_rounds).trials)
     return Estimate(
         rows=tuple(
@@ -55,12 +59,12 @@ def estimate(ready: Prepared, began_s: float) -> Estimate:
                 cell=cell,
                 planned=n,
                 in_budget=kept[cell],
-                seconds_each=runner.costs.get(cell, 0.0),
-                failure=failures.get(cell),
+                seconds_each=costs[cell],
+                failure=runner.failures.get(cell),
             )
             for cell, n in sorted(planned.items(), key=lambda item: _place(item[0]))
         ),
-        seconds=fixed_s + seconds,
+        seconds=loading_s + seconds,
         rounds=len(ready.plan.rounds),
         rounds_in_budget=n_rounds,
     )
@@ -89,19 +93,27 @@ def _line(row: Row) -> str:
     )
 
 
-def _try_each(runner: Runner, plan: Plan) -> dict[Cell, Failure]:
+def _try_each(runner: Runner, plan: Plan) -> None:
     first: dict[Cell, Trial] = {}
     for trial in plan.trials:
         first.setdefault(trial.cell, trial)
-    outcomes = {cell: runner.call(trial) for cell, trial in first.items()}
-    return {cell: outcome for cell, outcome in outcomes.items() if isinstance(outcome, Failure)}
+    for cell, trial in first.items():
+        outcome = doomed(cell, runner.failures)
+        if outcome is None and cost(runner.costs, {cell: 1}) <= LONG_S:
+            called = runner.call(trial)
+            outcome = called if isinstance(called, Failure) else None
+        if outcome is not None:
+            runner.failures[cell] = outcome
 
 
 def _rounds_within(plan: Plan, costs: Mapping[Cell, float], seconds: float) -> tuple[int, float]:
-    spent = 0.0
+    """How many rounds fit, and what they take with their warm-ups."""
+    spent, warm = 0.0, set[Cell]()
     for place, blocks in enumerate(plan.rounds):
-        cost = sum(costs.get(trial.cell, 0.0) for block in blocks for trial in block.trials)
-        if place >= plan.minimum and spent + cost > seconds:
+        cold = [trial.cell for trial in cold_trials(blocks, warm)]
+        needed = sum(costs[t.cell] for t in trials_of(blocks)) + AGREEING * sum(costs[cell] for cell in cold)
+        if place >= plan.minimum and spent + needed > seconds:
             return place, spent
-        spent += cost
+        spent += needed
+        warm.update(cold)
     return len(plan.rounds), spent

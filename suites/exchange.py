@@ -72,6 +72,7 @@ def record_of(
         finish_reasons=tuple(map(str, got.finish_reasons)) if got else (),
         warmup_s=warmup_s,
         cache=contestant.cache,
+        source_length=trial.cell.source_length,
     )
 
 

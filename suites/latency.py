@@ -29,20 +29,25 @@ def plan(setup: Setup) -> list[Sequence[Round]]:
     return [latency_rounds(setup, setup.tasks[0], setup.entrants)]
 
 
-def latency_rounds(setup: Setup, task: Task, entrants: Sequence[Entrant]) -> list[Round]:
+def latency_rounds(setup: Setup, task: Task, entrants: Sequence[Entrant], pool_size: int | None = None) -> list[Round]:
     """One round a repeat: each contestant at each length and batch size.
 
     Exact lengths where they can be set. Where the length emerges, natural runs on the same sources: those whose
-    reference is nearest to the length in tokens.
+    reference is nearest to the length in tokens, `pool_size` of them taken in turn (8, or a batch's worth).
     """
-    pools = {length: _pool(setup, task, length) for length in setup.lengths}
+    lengths, n_pool = setup.reference_lengths(task), pool_size or max(POOL, *setup.batch_sizes)
+    pools = {length: nearest(lengths, length)[:n_pool] for length in setup.lengths}
     return [_round(setup, task, entrants, pools, repeat) for repeat in range(setup.repeats)]
 
 
-def _pool(setup: Setup, task: Task, length: int) -> list[int]:
-    lengths = setup.reference_lengths(task)
-    nearest = sorted(range(len(lengths)), key=lambda row: (abs(lengths[row] - length), row))
-    return nearest[: max(POOL, *setup.batch_sizes)]
+def nearest(lengths: Sequence[int], wanted: int) -> list[int]:
+    """All rows, those whose length is nearest to the wanted one first."""
+    return sorted(range(len(lengths)), key=lambda row: (abs(lengths[row] - wanted), row))
+
+
+def taken(pool: Sequence[int], size: int, repeat: int) -> tuple[int, ...]:
+    """The rows of a repeat's batch: those of the pool in turn, again from its start where it is too small."""
+    return tuple(pool[(repeat * size + i) % len(pool)] for i in range(size))
 
 
 def _round(setup: Setup, task: Task, entrants: Sequence[Entrant], pools: dict[int, list[int]], repeat: int) -> Round:
@@ -62,6 +67,5 @@ def _round(setup: Setup, task: Task, entrants: Sequence[Entrant], pools: dict[in
 
 
 def _trial(setup: Setup, task: Task, entrant: Entrant, length: int, size: int, pool: list[int], repeat: int) -> Trial:
-    rows = tuple(pool[(repeat * size + i) % len(pool)] for i in range(size))
     cell = Cell(task.name, entrant.label, "exact" if entrant.exact else "natural", length, size)
-    return Trial(setup.suite, cell, repeat, rows)
+    return Trial(setup.suite, cell, repeat, taken(pool, size, repeat))

@@ -28,6 +28,7 @@ class Cell:
     mode: Mode
     length: int | None
     batch_size: int
+    source_length: int | None = None  # tokens of the source, where a suite varies them
 
     @property
     def timed(self) -> bool:
@@ -80,6 +81,7 @@ class Setup:
     chosen: bool  # the user named the entrants: each takes part in everything
     tasks: tuple[Task, ...]
     reference_lengths: Callable[[Task], Sequence[int]]  # tokens of each row's reference
+    source_lengths: Callable[[Task], Sequence[int]]  # tokens of each row's source, its EOS among them
 
     def among(self, labels: Sequence[str]) -> tuple[Entrant, ...]:
         """The entrants of one part of a suite: `labels`, or all when the user chose."""

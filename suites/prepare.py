@@ -2,16 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from generators.base import Placement
 from suites import environment
 from suites.contestants import Contestant, Registry, load, parse_labels
+from suites.isolation import load_apart
 from suites.plan import Entrant, Plan, Setup, make_plan
+from suites.process_memory import free_bytes
 from suites.refusal import Refusal
 from suites.registry import Suite, suite_named
-from suites.settings import Settings, parse_budget
-from suites.tasks import Task, load_task
+from suites.settings import Settings, parse_budget, parse_memory
+from suites.tasks import Row, Task, load_task
+from suites.trace import TRACED
+
+if TYPE_CHECKING:
+    from generators.models.text import Codec
+    from generators.registry import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +32,21 @@ class Prepared:
     budget: str | None
     fewer_repeats: str | None  # "--repeats 2" where that is fewer than the suite's default
     synchronize: Callable[[], None]
+    specs: "tuple[Spec, ...]"  # of the contestants, for loading them again in processes of their own
+    placement: Placement
+    registry: Registry
+    suite: Suite
 
     @property
     def budget_s(self) -> float:
         return parse_budget(self.budget)
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """What calls may take beyond loading: what the user set, or all that is free in a suite that goes that far."""
+        given = parse_memory(self.settings.memory_limit)
+        grows = self.suite.until_memory and self.settings.device == "cpu"
+        return free_bytes() if given is None and grows else given
 
 
 def prepare(settings: Settings, registry: Registry, say: Callable[[str], None]) -> Prepared:
@@ -39,7 +57,10 @@ def prepare(settings: Settings, registry: Registry, say: Callable[[str], None]) 
     tasks = tuple(load_task(name) for name in ([settings.task] if settings.task else suite.tasks))
     synchronize = environment.synchronizer(settings.device)
     placement = Placement(device=settings.device, dtype=settings.dtype, threads=settings.threads)
-    contestants = load(specs, placement, registry)
+    apart = settings.isolate or suite.of_memory
+    contestants = (
+        load_apart(specs, placement, registry, settings.timeout_s) if apart else load(specs, placement, registry)
+    )
     for contestant in contestants:
         if contestant.failure is not None:
             say(f"{contestant.label} takes no part: {contestant.failure.reason}")
@@ -51,6 +72,10 @@ def prepare(settings: Settings, registry: Registry, say: Callable[[str], None]) 
         budget=settings.budget or suite.budget,
         fewer_repeats=f"--repeats {settings.repeats}" if (settings.repeats or suite.repeats) < suite.repeats else None,
         synchronize=synchronize,
+        specs=tuple(specs),
+        placement=placement,
+        registry=registry,
+        suite=suite,
     )
 
 
@@ -64,7 +89,8 @@ def _plan(settings: Settings, suite: Suite, contestants: Sequence[Contestant], t
         entrants=tuple(Entrant(label=c.label, exact=c.exact) for c in contestants),
         chosen=settings.strategies is not None,
         tasks=tasks,
-        reference_lengths=_ruler(contestants),
+        reference_lengths=_ruler(contestants, lambda codec, row: len(codec.encode_target(row.reference))),
+        source_lengths=_ruler(contestants, lambda codec, row: len(codec.encode(row.source))),
     )
     if suite.uses_lengths:
         _check_lengths(setup.lengths, contestants)
@@ -79,9 +105,11 @@ def _plan_settings(settings: Settings, setup: Setup) -> dict[str, Any]:
         "lengths": list(setup.lengths),
         "batch_sizes": list(setup.batch_sizes),
         "repeats": setup.repeats,
+        "traces": TRACED,
         "seed": setup.seed,
         "device": settings.device,
         "dtype": settings.dtype,
+        "isolate": settings.isolate,
     }
 
 
@@ -97,14 +125,16 @@ def _check_lengths(lengths: Sequence[int], contestants: Sequence[Contestant]) ->
             raise Refusal(f"length {max(lengths)} lies beyond the {most} positions of {contestant.label!r}")
 
 
-def _ruler(contestants: Sequence[Contestant]) -> Callable[[Task], Sequence[int]]:
-    """Lengths of a task's references in tokens of the first contestant that loaded: one ruler for all."""
+def _ruler(
+    contestants: Sequence[Contestant], measure: "Callable[[Codec, Row], int]"
+) -> Callable[[Task], Sequence[int]]:
+    """Lengths of a task's rows in tokens of the first contestant that loaded: one ruler for all."""
     codec = next(c.loaded.codec for c in contestants if c.loaded is not None)
     known: dict[str, list[int]] = {}
 
     def lengths(task: Task) -> Sequence[int]:
         if task.name not in known:
-            known[task.name] = [len(codec.encode_target(row.reference)) for row in task.rows]
+            known[task.name] = [measure(codec, row) for row in task.rows]
         return known[task.name]
 
     return lengths

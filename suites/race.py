@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from suites import environment, store
+from suites.crew import Crew, FreshCrew
+from suites.isolation import job_of
 from suites.plan import Plan
 from suites.prepare import Prepared
+from suites.process_memory import memory_limit
 from suites.progress import Progress
 from suites.records import SCHEMA_VERSION, BadRun, IncompatibleRun, Record, Run, RunInfo, Start, read_run
 from suites.refusal import Refusal
-from suites.runner import Runner, run_rounds
+from suites.rounds import run_rounds
+from suites.runner import Runner
 from suites.scoring import scores_of
+from suites.tracing import add_traces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +50,7 @@ def race(
     try:
         store.point_latest(path)
         info = _race(ready, begun, progress, began_s)
-        return _finish(path, begun.folder, info, progress)
+        return _finish(ready, path, begun.folder, info, progress)
     finally:
         progress.end()
         begun.folder.close()
@@ -72,23 +77,39 @@ def start_of(ready: Prepared, command: str) -> Start:
 
 def _race(ready: Prepared, begun: Begun, progress: Progress, began_s: float) -> RunInfo:
     """The run's info when all its rounds, or those the budget allowed, are done. Written on an interrupt too."""
-    runner = Runner(
-        contestants={c.label: c for c in ready.contestants},
-        tasks={task.name: task for task in ready.tasks},
-        sink=begun.folder.add,
-        start=len(begun.info.starts) - 1,
-        synchronize=ready.synchronize,
-    )
+    runner = _runner(ready, begun)
     plan, info = ready.plan, begun.info
     progress.begin(len(plan.trials), len(begun.done))
     try:
         ends_s = began_s + ready.budget_s
-        rounds = run_rounds(plan, begun.done, runner, lambda: ends_s - time.monotonic(), progress.advance)
+        with memory_limit(ready.memory_bytes if isinstance(runner, Runner) else None):
+            rounds = run_rounds(plan, begun.done, runner, lambda: ends_s - time.monotonic(), progress.advance)
         info = _info(ready, plan.cut(rounds), begun.info.starts)
     finally:
+        if not isinstance(runner, Runner):
+            runner.stop()
         info = replace(info, starts=(*info.starts[:-1], replace(info.starts[-1], ended_at=_now())))
         begun.folder.write_info(info)
     return info
+
+
+def _runner(ready: Prepared, begun: Begun) -> Runner | Crew | FreshCrew:
+    """What runs the blocks: this process, a process a contestant, or for memory a process a trial."""
+    contestants, start = {c.label: c for c in ready.contestants}, len(begun.info.starts) - 1
+    timeout_s = ready.settings.timeout_s
+    if not (ready.settings.isolate or ready.suite.of_memory):
+        return Runner(
+            contestants=contestants,
+            tasks={task.name: task for task in ready.tasks},
+            sink=begun.folder.add,
+            start=start,
+            synchronize=ready.synchronize,
+            timeout_s=timeout_s,
+        )
+    given = (ready.placement, ready.registry, ready.tasks, start, timeout_s, ready.memory_bytes)
+    jobs = {spec.label: job_of(spec, *given) for spec in ready.specs}
+    crew = FreshCrew if ready.suite.of_memory else Crew
+    return crew(jobs=jobs, contestants=contestants, sink=begun.folder.add)
 
 
 def _info(ready: Prepared, plan: Plan, starts: tuple[Start, ...]) -> RunInfo:
@@ -131,7 +152,7 @@ def _go_on(ready: Prepared, path: Path, start: Start, progress: Progress) -> Beg
         progress.say(f"{dropped} trials of an incomplete round are made again")
     done = frozenset(record.key for record in records)
     info = _info(ready, ready.plan, (*old.info.starts, start))
-    samples = [sample for sample in old.samples if sample.key in done]
+    samples = [sample for sample in (*old.samples, *old.traced) if sample.key in done]
     folder = store.reopen(path, lock, records, samples)
     folder.write_info(info)
     return Begun(folder=folder, info=info, done=done)
@@ -167,14 +188,15 @@ def _of_whole_rounds(records: Sequence[Record], plan: Plan) -> list[Record]:
     return [record for record in records if record.key in whole]
 
 
-def _finish(path: Path, folder: store.RunFolder, info: RunInfo, progress: Progress) -> Outcome:
-    """Score the samples and count the records against the plan."""
+def _finish(ready: Prepared, path: Path, folder: store.RunFolder, info: RunInfo, progress: Progress) -> Outcome:
+    """Trace a few outputs, score the samples and count the records against the plan."""
     from metrics.registry import METRICS
 
     progress.end()
     run = _read(path)
     if missing := run.expected_keys - {record.key for record in run.records}:
         raise RuntimeError(f"{len(missing)} planned trials left no record, the first is {min(missing)}")
+    folder.write_info(add_traces(ready, run, folder, info, progress.say))
     if run.samples:
         progress.say(f"scoring {len(run.samples)} outputs")
     folder.write_scores(scores_of(run.samples, METRICS))

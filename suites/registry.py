@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from suites import iterations, latency, quality, quick, smoke
+from suites import batch, iterations, latency, memory, prompt, quality, quick, smoke, teacher_forcing
 from suites.plan import Round, Setup
 from suites.refusal import Refusal
 
@@ -20,6 +20,8 @@ class Suite:
     batch_sizes: tuple[int, ...] = (1,)
     uses_lengths: bool = True  # whether --lengths and --batch-sizes mean anything to it
     budget: str | None = None
+    until_memory: bool = False  # whether calls may take all free memory, and no more, where no limit is given
+    of_memory: bool = False  # whether it measures memory, a process a block, and no time
 
 
 SUITES = {
@@ -48,6 +50,46 @@ SUITES = {
         repeats_are="sentences timed one by one",
         plan=iterations.plan,
         uses_lengths=False,
+    ),
+    "batch": Suite(
+        summary="throughput and latency against batch size: 1, 2, 4, … until memory or the budget ends it",
+        contestants=batch.CONTESTANTS,
+        tasks=("mixed",),
+        repeats=batch.REPEATS,
+        repeats_are="timed calls at each batch size",
+        plan=batch.plan,
+        lengths=batch.LENGTHS,
+        batch_sizes=batch.SIZES,
+        budget=batch.BUDGET,
+        until_memory=True,
+    ),
+    "prompt": Suite(
+        summary="latency over source length and output length: where reading takes the time, where writing",
+        contestants=prompt.CONTESTANTS,
+        tasks=("mixed",),
+        repeats=prompt.REPEATS,
+        repeats_are="timed calls at each pair of lengths",
+        plan=prompt.plan,
+        lengths=prompt.LENGTHS,
+    ),
+    "teacher_forcing": Suite(
+        summary="one parallel scoring pass against length, as the floor under the one-shot strategies",
+        contestants=teacher_forcing.CONTESTANTS,
+        tasks=("mixed",),
+        repeats=30,
+        repeats_are="timed calls at each length",
+        plan=teacher_forcing.plan,
+    ),
+    "memory": Suite(
+        summary="peak memory, never timed, each number of a process of its own",
+        contestants=memory.CONTESTANTS,
+        tasks=("mixed",),
+        repeats=memory.REPEATS,
+        repeats_are="processes at each shape",
+        plan=memory.plan,
+        lengths=memory.LENGTHS,
+        batch_sizes=memory.SIZES,
+        of_memory=True,
     ),
     "quick": Suite(
         summary="a mix of the three that fits into a few minutes (make bench)",

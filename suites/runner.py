@@ -1,15 +1,14 @@
-"""From trials to records: warm up, then round after round, every planned key ending as one record."""
+"""From trials to records: warm up, then time, every planned key ending as one record."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from suites.contestants import Contestant
 from suites.exchange import record_of, request_for, samples_of
-from suites.plan import Block, Cell, Plan, Trial
+from suites.plan import Block, Cell, Trial
 from suites.records import Record, Sample
 from suites.tasks import Task
-from suites.trial import Failure, Timing, attempt, check_shape, timed_call, warm_up
+from suites.trial import TIMEOUT_S, Failure, Timing, attempt, check_shape, timed_call, warm_up
 
 Sink = Callable[[Record, list[Sample]], None]
 
@@ -23,14 +22,19 @@ class Runner:
     sink: Sink
     start: int
     synchronize: Callable[[], None]
+    timeout_s: float = TIMEOUT_S
     costs: dict[Cell, float] = field(default_factory=dict)  # seconds of a trial, later ones counting more
     warmups: dict[Cell, tuple[float, ...]] = field(default_factory=dict)  # until the cell's first record takes them
     failures: dict[Cell, Failure] = field(default_factory=dict)  # cells whose warm-up failed
 
     def warm_up(self, trial: Trial) -> None:
-        """Warm up the cell of `trial` on its very shape. A failure here stands for every trial of the cell."""
-        seconds, failure = warm_up(lambda: self.call(trial))
-        self.warmups[trial.cell] = seconds
+        """Warm up the cell of `trial` on its very shape. A failure here stands for every trial of the cell.
+
+        A cell is not tried whose work, in a smaller batch, took too much memory or time already.
+        """
+        failure = doomed(trial.cell, self.failures)
+        if failure is None:
+            self.warmups[trial.cell], failure = warm_up(lambda: self.call(trial))
         if failure is not None:
             self.failures[trial.cell] = failure
 
@@ -43,7 +47,7 @@ class Runner:
         request = attempt(lambda: request_for(trial, self.tasks[trial.cell.task], codec))
         if isinstance(request, Failure):
             return request
-        outcome = attempt(lambda: timed_call(generator, request, self.synchronize))
+        outcome = attempt(lambda: timed_call(generator, request, self.synchronize), self.timeout_s)
         if isinstance(outcome, Failure):
             return outcome
         self.costs[trial.cell] = (self.costs.get(trial.cell, outcome.latency_s) + outcome.latency_s) / 2
@@ -69,10 +73,6 @@ class Runner:
         warmup_s = self.warmups.pop(trial.cell, ())
         self.sink(record_of(trial, contestant, self.start, order, outcome, warmup_s), samples)
 
-    def cost(self, trials: Mapping[Cell, int]) -> float:
-        """The seconds that so many trials of each cell will take, as far as cells have been seen."""
-        return sum(self.costs.get(cell, 0.0) * n for cell, n in trials.items())
-
     def _samples(self, trial: Trial, timing: Timing) -> list[Sample] | Failure:
         loaded = self.contestants[trial.cell.label].loaded
         if loaded is None:
@@ -81,46 +81,35 @@ class Runner:
         return attempt(lambda: samples_of(trial, task, codec, timing.generation))
 
 
-def run_rounds(
-    plan: Plan,
-    done: Collection[str],
-    runner: Runner,
-    seconds_left: Callable[[], float],
-    advance: Callable[[int, float], None],
-) -> int:
-    """The number of rounds, from the first, that stand whole when this returns: all, or as many as the budget allows.
+def doomed(cell: Cell, failures: Mapping[Cell, Failure]) -> Failure | None:
+    """The failure for want of memory or time that the same work met in a smaller batch, the smallest one if several."""
+    found = {
+        other.batch_size: failure
+        for other, failure in failures.items()
+        if failure.status in ("oom", "timeout") and other.batch_size < cell.batch_size and same_work(other, cell)
+    }
+    if not found:
+        return None
+    size = min(found)
+    return Failure(found[size].status, f"not tried after batch {size}: {found[size].reason}")
 
-    `done` holds keys of whole rounds that need no work. `advance` is told, between blocks, how many trials were
-    done and how many seconds the rest may take.
+
+def same_work(one: Cell, other: Cell) -> bool:
+    """Whether two cells differ in their batch size at most."""
+    return replace(one, batch_size=other.batch_size) == other
+
+
+def cost(costs: Mapping[Cell, float], trials: Mapping[Cell, int]) -> float:
+    """The seconds that so many trials of each cell will take.
+
+    A cell that was never called is taken to cost what the same work did in the next smaller batch, times the rows.
     """
-    todo = [(place, blocks) for place, blocks in enumerate(plan.rounds) if _trials(blocks)[0].key not in done]
-    _warm_up(runner, [trial for _, blocks in todo for trial in _trials(blocks)], advance)
-    rest = sum((_cells(blocks) for _, blocks in todo), Counter[Cell]())
-    for place, blocks in todo:
-        if place >= plan.minimum and runner.cost(_cells(blocks)) > seconds_left():
-            return place
-        order = 0
-        for block in blocks:
-            runner.run_block(block, order)
-            order += len(block.trials)
-            rest.subtract(trial.cell for trial in block.trials)
-            advance(len(block.trials), min(runner.cost(rest), max(0.0, seconds_left())))
-    return len(plan.rounds)
+    return sum(_cost_of(costs, cell) * n for cell, n in trials.items() if n)
 
 
-def _warm_up(runner: Runner, trials: Iterable[Trial], advance: Callable[[int, float], None]) -> None:
-    first: dict[Cell, Trial] = {}
-    for trial in trials:
-        if trial.cell.timed:
-            first.setdefault(trial.cell, trial)
-    for trial in sorted(first.values(), key=lambda trial: trial.cell.label):  # a contestant's cells in a row
-        runner.warm_up(trial)
-        advance(0, 0.0)
-
-
-def _trials(blocks: Iterable[Block]) -> list[Trial]:
-    return [trial for block in blocks for trial in block.trials]
-
-
-def _cells(blocks: Iterable[Block]) -> Counter[Cell]:
-    return Counter(trial.cell for trial in _trials(blocks))
+def _cost_of(costs: Mapping[Cell, float], cell: Cell) -> float:
+    if cell in costs:
+        return costs[cell]
+    smaller = [other for other in costs if other.batch_size < cell.batch_size and same_work(other, cell)]
+    nearest = max(smaller, key=lambda other: other.batch_size, default=None)
+    return costs[nearest] * cell.batch_size / nearest.batch_size if nearest else 0.0

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter_ns, process_time_ns
 from types import FrameType
 from typing import TypeVar
 
 from generators.base import Exact, Generation, Generator, Request, Stopwatch, Unsupported
+from suites.clock import CURRENT
 from suites.records import Status
 
 T = TypeVar("T")
@@ -38,6 +38,7 @@ FAILURES = (
     Unsupported,
     ValueError,
 )
+OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "bad_alloc")  # of torch and CTranslate2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +60,18 @@ class TookTooLong(BaseException):
 
 def timed_call(generator: Generator, request: Request, synchronize: Callable[[], None]) -> Timing:
     """The generation for `request` with the wall and the process's CPU seconds it took."""
-    stopwatch = Stopwatch()
+    clock = CURRENT.get()
+    stopwatch = Stopwatch(clock_ns=clock.wall_ns)
     collecting = gc.isenabled()
     gc.disable()
     try:
         synchronize()
-        cpu_ns = process_time_ns()
-        began_ns = perf_counter_ns()
+        cpu_ns = clock.cpu_ns()
+        began_ns = clock.wall_ns()
         generation = generator.generate(request, stopwatch)
         synchronize()
-        ended_ns = perf_counter_ns()
-        cpu_ns = process_time_ns() - cpu_ns
+        ended_ns = clock.wall_ns()
+        cpu_ns = clock.cpu_ns() - cpu_ns
     finally:
         if collecting:
             gc.enable()
@@ -96,7 +98,7 @@ def failure_of(exception: BaseException) -> Failure:
     if isinstance(exception, ImportError):
         absent = isinstance(exception, ModuleNotFoundError)
         return Failure("unsupported", f"{'not installed' if absent else 'installed, but broken'}: {text}")
-    lost = isinstance(exception, MemoryError) or name == "OutOfMemoryError" or "can't allocate memory" in text
+    lost = isinstance(exception, MemoryError) or name == "OutOfMemoryError" or any(w in text for w in OUT_OF_MEMORY)
     return Failure("oom" if lost else "error", f"{name}: {text}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from generators.base import Capability, Exact, Generator, Natural, TokenRow
+from generators.base import Capability, Exact, Generator, Natural, TokenRow, Unsupported
 from generators.registry import STRATEGIES, Loaded
 from tests.contract.conftest import Contestant
 from tests.contract.contract import (
@@ -55,6 +55,7 @@ OURS = {
     "ctc": {NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
     "mask_predict": {EXACT, NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
     "copy": {NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "teacher_forcing": {EXACT, BATCH, COUNTS},
     "hf_generate": {EXACT, NATURAL, BATCH},
     "ctranslate2": {EXACT, NATURAL, BATCH},
 }
@@ -64,6 +65,7 @@ EXACT_WORK: dict[str, Callable[[int, int], tuple[int, int]]] = {
     "ar:beam_size=3": lambda n, b: (n, n * b * 3),
     "ar_uncached": lambda n, b: (n, b * n * (n + 1) // 2),
     "mask_predict": lambda n, b: (4, 4 * b * n),
+    "teacher_forcing": lambda n, b: (1, b * n),
     "mask_predict:n_iterations=1:length_beam=1": lambda n, b: (1, b * n),
     "mask_predict:n_iterations=10:length_beam=5": lambda n, b: (10, 10 * b * n),
 }
@@ -102,24 +104,34 @@ def test_an_exact_length_is_met_or_refused(loaded: Loaded, prompts: list[TokenRo
 
 
 def test_a_natural_length_is_kept_or_refused(loaded: Loaded, prompts: list[TokenRow]) -> None:
-    assert NATURAL in loaded.generator.capabilities
     for max_new_tokens in (1, 2, 20):
-        check_natural(loaded.generator, loaded.codec, prompts, max_new_tokens)
+        if NATURAL in loaded.generator.capabilities:
+            check_natural(loaded.generator, loaded.codec, prompts, max_new_tokens)
+        else:
+            length = Natural(max_new_tokens)
+            check_refused(loaded.generator, NATURAL, lambda length=length: ask(loaded.generator, prompts, length))
 
 
-def test_an_empty_source_is_answered(loaded: Loaded) -> None:
+def test_an_empty_source_is_answered_or_refused(loaded: Loaded) -> None:
+    if NATURAL not in loaded.generator.capabilities:
+        with pytest.raises(Unsupported, match="an empty source has no tokens"):
+            ask(loaded.generator, [loaded.codec.encode("")], Exact(5))
+        return
     check_shape(loaded.generator, loaded.codec, [loaded.codec.encode("")], Natural(5))
 
 
 def test_no_token_wanted_costs_no_pass(generator: Generator, prompts: list[TokenRow]) -> None:
-    check_nothing(generator, prompts)
+    if NATURAL in generator.capabilities:
+        check_nothing(generator, prompts)
+    else:
+        check_refused(generator, NATURAL, lambda: ask(generator, prompts, Natural(0)))
 
 
 @pytest.mark.parametrize("exact", [False, True], ids=["natural", "exact"])
 def test_a_batch_is_what_its_rows_are_alone(generator: Generator, loaded: Loaded, exact: bool) -> None:
     assert BATCH in generator.capabilities
     sources = SOURCES[:3] if exact else SOURCES
-    if EXACT in generator.capabilities or not exact:
+    if (EXACT if exact else NATURAL) in generator.capabilities:
         prompts = [loaded.codec.encode(source) for source in sources]
         check_batch(generator, prompts, Exact(9) if exact else Natural(20))
 
@@ -145,7 +157,7 @@ def test_a_trace_tells_the_commitments_or_is_refused(
     generator: Generator, loaded: Loaded, length: Natural | Exact
 ) -> None:
     prompts = [loaded.codec.encode(source) for source in SOURCES]
-    if isinstance(length, Exact) and EXACT not in generator.capabilities:
+    if (EXACT if isinstance(length, Exact) else NATURAL) not in generator.capabilities:
         return None
     if TRACE not in generator.capabilities:
         return check_refused(generator, TRACE, lambda: ask(generator, prompts, length, trace=True))
@@ -168,8 +180,9 @@ def test_a_sampled_trace_draws_the_same_tokens(generator: Generator, prompts: li
 
 @pytest.mark.parametrize("length", [Natural(20), Exact(6)], ids=["natural", "exact"])
 def test_counts_are_what_the_hooks_see(generator: Generator, prompts: list[TokenRow], length: Natural | Exact) -> None:
-    if isinstance(length, Exact) and EXACT not in generator.capabilities:
-        return check_refused(generator, EXACT, lambda: ask(generator, prompts, length))
+    wanted = EXACT if isinstance(length, Exact) else NATURAL
+    if wanted not in generator.capabilities:
+        return check_refused(generator, wanted, lambda: ask(generator, prompts, length))
     if COUNTS in generator.capabilities:
         check_counts(generator, prompts, length)
     else:
@@ -238,18 +251,19 @@ def test_what_the_positions_do_not_reach_is_refused(loaded: Loaded) -> None:
         return  # copying needs no positions
     longest = loaded.codec.max_source_tokens
     fits, eos = (*[5] * (longest - 1), loaded.codec.eos_token_id), loaded.codec.eos_token_id
-    ask(loaded.generator, [fits], Natural(1))
+    kinds = [kind for kind, can in ((Natural, NATURAL), (Exact, EXACT)) if can in loaded.generator.capabilities]
+    ask(loaded.generator, [fits], kinds[0](1))
     with pytest.raises(ValueError, match=f"source has {longest + 1} tokens"):
-        ask(loaded.generator, [(5, *fits)], Natural(1))
-    for length in (Natural(longest + 1), Exact(longest + 1)):
-        if isinstance(length, Natural) or EXACT in loaded.generator.capabilities:
-            with pytest.raises(ValueError, match=f"asked for {longest + 1} tokens"):
-                ask(loaded.generator, [(5, eos)], length)
+        ask(loaded.generator, [(5, *fits)], kinds[0](1))
+    for kind in kinds:
+        with pytest.raises(ValueError, match=f"asked for {longest + 1} tokens"):
+            ask(loaded.generator, [(5, eos)], kind(longest + 1))
     if EXACT in loaded.generator.capabilities:
         check_exact(loaded.generator, loaded.codec, [(5, eos)], longest)
 
 
 def test_an_id_beyond_the_vocabulary_is_refused(loaded: Loaded) -> None:
     if hasattr(loaded.generator, "model") or hasattr(loaded.generator, "translator"):
+        length = Natural(3) if NATURAL in loaded.generator.capabilities else Exact(3)
         with pytest.raises(ValueError, match="the id 99;"):
-            ask(loaded.generator, [(99, loaded.codec.eos_token_id)], Natural(3))
+            ask(loaded.generator, [(99, loaded.codec.eos_token_id)], length)

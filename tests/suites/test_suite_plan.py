@@ -14,7 +14,7 @@ from suites.registry import SUITES, suite_named
 from suites.settings import Settings, parse_budget, parse_numbers
 from suites.tasks import Row, Task
 
-TASK = Task("t", tuple(Row("s", "r " * (i % 60 + 1), str(i)) for i in range(300)), "")
+TASK = Task("t", tuple(Row("s " * (i % 50 + 1), "r " * (i % 60 + 1), str(i)) for i in range(300)), "")
 
 
 def setup_of(*labels: str, chosen: bool = True, **changes: object) -> Setup:
@@ -28,6 +28,7 @@ def setup_of(*labels: str, chosen: bool = True, **changes: object) -> Setup:
         chosen=chosen,
         tasks=(TASK,),
         reference_lengths=lambda task: [len(row.reference.split()) for row in task.rows],
+        source_lengths=lambda task: [len(row.source.split()) + 1 for row in task.rows],
     )
     return replace(setup, **changes)  # type: ignore[arg-type]
 
@@ -207,5 +208,5 @@ def test_settings_that_cannot_be_meant_are_refused(changes: dict[str, object]) -
 
 
 def test_an_unknown_suite_is_answered_with_those_there_are() -> None:
-    with pytest.raises(Refusal, match="unknown suite 'speed'; choose from: latency, quality, iterations, quick, smoke"):
+    with pytest.raises(Refusal, match=f"unknown suite 'speed'; choose from: {', '.join(SUITES)}"):
         suite_named("speed")

@@ -11,8 +11,8 @@ import pytest
 
 from generators.base import Exact, Natural, Prompt, Request, Unsupported
 from suites import trial
+from suites.clock import Clock, timed_by
 from suites.plan import Cell, Trial
-from suites.runner import Runner
 from suites.trial import Failure, TookTooLong, attempt, failure_of, time_limit, timed_call, warm_up
 from tests.suites.conftest import RunIt
 from tests.suites.fakes import Echo, Fakes, VirtualClock
@@ -26,12 +26,27 @@ def test_a_latency_is_what_generate_takes(clock: VirtualClock) -> None:
     assert timing.cpu_s == pytest.approx(0.5)  # the fake CPU clock runs at half speed
 
 
-def test_the_device_is_synchronised_before_both_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_is_synchronised_before_both_readings() -> None:
     events: list[str] = []
-    monkeypatch.setattr(trial, "perf_counter_ns", lambda: events.append("clock") or 0)
+
+    def generate(nth: int, request: Request) -> None:
+        events.append("generate")
+        raise Unsupported
+
+    generator = Echo(lambda s: None, before=generate)
+    with timed_by(Clock(wall_ns=lambda: events.append("clock") or 0)), pytest.raises(Unsupported):
+        timed_call(generator, REQUEST, lambda: events.append("synchronize"))
+    assert events == ["clock", "synchronize", "clock", "generate"]  # the first one is the stopwatch's
+    events.clear()
     generator = Echo(lambda s: None, before=lambda nth, request: events.append("generate"))
-    timed_call(generator, REQUEST, lambda: events.append("synchronize"))
-    assert events == ["synchronize", "clock", "generate", "synchronize", "clock"]
+    with timed_by(Clock(wall_ns=lambda: events.append("clock") or 0)):
+        timed_call(generator, REQUEST, lambda: events.append("synchronize"))
+    assert events[-2:] == ["synchronize", "clock"]
+
+
+def test_steps_are_timed_by_the_clock_of_their_trial(clock: VirtualClock) -> None:
+    timing = timed_call(Echo(clock.sleep, 0.25), REQUEST, lambda: None)
+    assert [step.seconds for step in timing.generation.steps] == pytest.approx([0.25] * 4)
 
 
 def test_work_that_the_device_still_does_is_charged(clock: VirtualClock) -> None:
@@ -226,4 +241,3 @@ def test_steps_keep_calls_and_positions(fakes: Fakes, run_it: RunIt) -> None:
 def test_a_batched_cell_is_not_warmed_up(clock: VirtualClock) -> None:
     assert not Cell("t", "one", "batched", None, 4).timed
     assert Trial("s", Cell("t", "one", "exact", 4, 1), 0, (1,)).cell.timed
-    assert Runner(contestants={}, tasks={}, sink=print, start=0, synchronize=lambda: None).cost({}) == 0
