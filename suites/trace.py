@@ -41,10 +41,25 @@ class Trace:
     slots: tuple[TracedSlot, ...]  # every slot that ever was, from left to right
     pieces: dict[str, str]  # token id -> the text it writes
 
+    def __post_init__(self) -> None:
+        if list(self.frames) != sorted(self.frames) or not all(0 <= step < len(self.steps) for step in self.frames):
+            raise ValueError(
+                f"frames must point at the {len(self.steps)} steps, in their order, got {self.frames!r:.60}"
+            )
+        for slot in self.slots:
+            places = [change.frame for change in slot.changes]
+            if not places or places != sorted(set(places)) or not 0 <= places[0] <= places[-1] < len(self.frames):
+                raise ValueError(
+                    f"a slot's changes must be of rising frames below {len(self.frames)}, got {places!r:.60}"
+                )
+        ids = {str(one.token_id) for slot in self.slots for one in slot.changes if one.token_id is not None}
+        if missing := sorted(ids - self.pieces.keys()):
+            raise ValueError(f"no piece for the token id {missing[0]}")
+
     @property
     def token_ids(self) -> tuple[int, ...]:
         """What stands in the end."""
-        last = (slot.changes[-1] for slot in self.slots if slot.changes)
+        last = (slot.changes[-1] for slot in self.slots)
         return tuple(one.token_id for one in last if one.state == "final" and one.token_id is not None)
 
 
