@@ -222,8 +222,12 @@ class Stopwatch:
     """
 
     synchronize: Callable[[], None] | None = None
+    clock_ns: Callable[[], int] = time.perf_counter_ns
     steps: list[Step] = field(default_factory=list)
-    _last_ns: int = field(default_factory=time.perf_counter_ns)
+    _last_ns: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._last_ns = self.clock_ns()
 
     def start(self) -> None:
         """Forget earlier steps and begin the first one now."""
@@ -239,4 +243,4 @@ class Stopwatch:
     def _now(self) -> int:
         if self.synchronize is not None:
             self.synchronize()
-        return time.perf_counter_ns()
+        return self.clock_ns()

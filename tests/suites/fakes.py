@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from generators.base import (
 )
 from generators.registry import Loaded, Spec
 from suites import trial
+from suites.clock import Clock
 
 if TYPE_CHECKING:
     import pytest  # not at run time: a fake race is started many times over, and need not wait for it
@@ -34,8 +36,8 @@ class VirtualClock:
 
     def __init__(self, monkeypatch: "pytest.MonkeyPatch") -> None:
         self.now_ns = 0
-        monkeypatch.setattr(trial, "perf_counter_ns", lambda: self.now_ns)
-        monkeypatch.setattr(trial, "process_time_ns", lambda: self.now_ns // 2)
+        clock = Clock(wall_ns=lambda: self.now_ns, cpu_ns=lambda: self.now_ns // 2)
+        monkeypatch.setattr(trial, "CURRENT", ContextVar("clock", default=clock))
 
     def sleep(self, seconds: float) -> None:
         self.now_ns += round(seconds * 1e9)
