@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from suites import strict_json
+from suites.trace import Change as Change
 from suites.trace import Trace as Trace
+from suites.trace import TracedSlot as TracedSlot
 
 SCHEMA_VERSION = 1
 RUN_FILE, RECORDS_FILE, SAMPLES_FILE, SCORES_FILE = "run.json", "records.jsonl", "samples.jsonl", "scores.jsonl"

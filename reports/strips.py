@@ -1,0 +1,35 @@
+"""The static picture of a replay: a row a token, time from left to right, thicker and darker the more it is settled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from suites.records import TracedSlot
+
+WIDTH, ROW = 1000, 10  # in the units of the drawing
+BARS = {"masked": (4, 2), "tentative": (3, 4), "final": (1, 8)}  # top and height inside a row: told apart by shape too
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    rows: int
+    paths: tuple[tuple[str, str], ...]  # (class of its ink, outline)
+
+    @property
+    def height(self) -> int:
+        return self.rows * ROW
+
+
+def strip(slots: Sequence[TracedSlot], shades: Sequence[int], times: Sequence[float]) -> Strip:
+    """The bars of every slot from each change to the next; `times` of the frames are shares of the width."""
+    places = [min(WIDTH, max(0, round(time * WIDTH))) for time in times]
+    outlines: dict[str, list[str]] = {}
+    for row, (slot, shade) in enumerate(zip(slots, shades, strict=True)):
+        ends = [places[change.frame] for change in slot.changes[1:]] + [WIDTH]
+        for change, end in zip(slot.changes, ends, strict=True):
+            begin = places[change.frame]
+            if change.state in BARS and end > begin:
+                top, height = BARS[change.state]
+                ink = f"f{shade}" if change.state == "final" else change.state[0]
+                box = f"M{begin} {row * ROW + top}h{end - begin}v{height}h{begin - end}z"
+                outlines.setdefault(ink, []).append(box)
+    return Strip(len(slots), tuple((ink, "".join(boxes)) for ink, boxes in sorted(outlines.items())))
