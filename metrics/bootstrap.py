@@ -51,9 +51,13 @@ def paired_bootstrap(
         return None
     sums_a, sums_b = np.split(resampled_sums(np.hstack([a, b]), seed, n_resamples), 2, axis=-1)
     differences = metric.aggregate(sums_a) - metric.aggregate(sums_b)
-    low, high = _middle_95_percent(differences)
-    defined = differences[~np.isnan(differences)]
-    return PairedDifference(observed, low, high, p_value(defined, observed), sacrebleu_p_value(defined, observed))
+    return difference(differences[~np.isnan(differences)], observed)
+
+
+def difference(resampled: Array, observed: float) -> PairedDifference:
+    """The difference `observed` with what its resamples say of it."""
+    p_values = p_value(resampled, observed), sacrebleu_p_value(resampled, observed)
+    return PairedDifference(observed, *_middle_95_percent(resampled), *p_values)
 
 
 def p_value(differences: Array, observed: float) -> float:

@@ -9,8 +9,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from metrics.bootstrap import PairedDifference
-from metrics.significance import Ratio, holm
+from metrics.base import Array
+from metrics.bootstrap import PairedDifference, difference
+from metrics.significance import Ratio, holm, ratio
 
 BLEU_MARGIN = 0.3  # points
 LATENCY_MARGIN = 0.03  # of the time
@@ -26,6 +27,23 @@ class Rival(NamedTuple):
     speed: Ratio  # the point's time over the rival's: above 1, the rival is faster
 
 
+class Sampled(NamedTuple):
+    """What all contestants were observed to have [C], and the same in every resample [R, C]."""
+
+    observed: Array
+    resampled: Array
+
+
+def front(labels: Sequence[str], bleu: Sampled, seconds: Sampled) -> list[Rival | None]:
+    """For each contestant the rival for which it leaves the front, None where it stays.
+
+    The resamples of each axis draw the same sentences, or the same repeats, for all contestants.
+    """
+    everyone = range(len(labels))
+    rivals = ([_rival(labels[j], bleu, seconds, i, j) for j in everyone if j != i] for i in everyone)
+    return [displacer(found) for found in rivals]
+
+
 def displacer(rivals: Sequence[Rival]) -> Rival | None:
     """The rival for which a point leaves the front, or None where it stays.
 
@@ -37,6 +55,14 @@ def displacer(rivals: Sequence[Rival]) -> Rival | None:
     judged = zip(rivals, p_values[::2], p_values[1::2], strict=True)
     found = [rival for rival, p_bleu, p_speed in judged if _beats(rival, p_bleu, p_speed)]
     return max(found, key=_gain, default=None)
+
+
+def _rival(label: str, bleu: Sampled, seconds: Sampled, point: int, other: int) -> Rival:
+    observed = float(bleu.observed[other] - bleu.observed[point])
+    differences = bleu.resampled[:, other] - bleu.resampled[:, point]
+    faster = float(seconds.observed[point] / seconds.observed[other])
+    ratios = seconds.resampled[:, point] / seconds.resampled[:, other]
+    return Rival(label, difference(differences, observed), ratio(faster, ratios))
 
 
 def _beats(rival: Rival, p_bleu: float, p_speed: float) -> bool:

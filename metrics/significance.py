@@ -40,13 +40,11 @@ def paired_ratio(over: Sequence[float], under: Sequence[float], seed: int, n_res
     `over[i]` and `under[i]` belong to one prompt or repeat, and a resample draws the same ones for both. None where
     there are fewer than 6. Raises ValueError when they do not pair or are not above 0.
     """
-    if len(over) != len(under):
-        raise ValueError(f"a paired ratio needs the same units of both, got {len(over)} and {len(under)}")
-    tops, bottoms = _positive(over), _positive(under)
-    if len(tops) < FEWEST:
+    found = _medians(over, under, seed, n_resamples)
+    if found is None:
         return None
-    draws = np.random.default_rng(seed).integers(len(tops), size=(n_resamples, len(tops)))
-    return _ratio(tops, bottoms, np.median(tops[draws], axis=1) / np.median(bottoms[draws], axis=1))
+    ratios = found[0] / found[1]
+    return ratio(float(ratios[0]), ratios[1:])
 
 
 def unpaired_ratio(over: Sequence[float], under: Sequence[float], seed: int, n_resamples: int = 1000) -> Ratio | None:
@@ -54,18 +52,68 @@ def unpaired_ratio(over: Sequence[float], under: Sequence[float], seed: int, n_r
     tops, bottoms = _positive(over), _positive(under)
     if min(len(tops), len(bottoms)) < FEWEST:
         return None
-    rng = np.random.default_rng(seed)
-    above, below = (
-        np.median(values[rng.integers(len(values), size=(n_resamples, len(values)))], axis=1)
-        for values in (tops, bottoms)
-    )
-    return _ratio(tops, bottoms, above / below)
+    above = resampled_medians(tops[:, None], seed, n_resamples)[:, 0]
+    below = resampled_medians(bottoms[:, None], seed + 1, n_resamples)[:, 0]
+    return ratio(float(np.median(tops) / np.median(bottoms)), above / below)
 
 
-def _ratio(tops: Array, bottoms: Array, resampled: Array) -> Ratio:
-    value = float(np.median(tops) / np.median(bottoms))
+def change_of_ratio(
+    before: tuple[Sequence[float], Sequence[float]],
+    after: tuple[Sequence[float], Sequence[float]],
+    seed: int,
+    n_resamples: int = 1000,
+) -> Ratio | None:
+    """How a paired ratio changes: that of `after` over that of `before`, each (over, under) drawn by its own units."""
+    found = [_medians(*pair, seed + i, n_resamples) for i, pair in enumerate((before, after))]
+    if found[0] is None or found[1] is None:
+        return None
+    (over_b, under_b), (over_a, under_a) = found[0], found[1]
+    changes = (over_a / under_a) / (over_b / under_b)
+    return ratio(float(changes[0]), changes[1:])
+
+
+def gap_closed(
+    slow: Sequence[float], fast: Sequence[float], between: Sequence[float], seed: int, n_resamples: int = 1000
+) -> Ratio | None:
+    """Which part of the time between the medians of `slow` and `fast` the median of `between` saves, repeat by repeat.
+
+    1 is as fast as `fast`, 0 as slow as `slow`; the p-value is of "none". None where there are fewer than 6 repeats,
+    or where `fast` is not faster in at least 97.5 % of the resamples: then there is no gap to close.
+    """
+    first = _medians(slow, fast, seed, n_resamples)
+    second = _medians(slow, between, seed, n_resamples)
+    if first is None or second is None:
+        return None
+    gaps, saved = first[0] - first[1], second[0] - second[1]
+    if gaps[0] <= 0 or np.quantile(gaps[1:], 0.025) <= 0:
+        return None
+    shares = saved / gaps
+    low, high = np.quantile(shares[1:], [0.025, 0.975])
+    return Ratio(float(shares[0]), float(low), float(high), p_value(shares[1:], float(shares[0])))
+
+
+def ratio(value: float, resampled: Array) -> Ratio:
+    """The ratio `value` with what its resamples say of it."""
     low, high = np.quantile(resampled, [0.025, 0.975])
     return Ratio(value, float(low), float(high), p_value(np.log(resampled), float(np.log(value))))
+
+
+def resampled_medians(values: Array, seed: int, n_resamples: int) -> Array:
+    """Medians over drawn units, [units, k] -> [n_resamples, k]; every resample draws the same units for all k."""
+    draws = np.random.default_rng(seed).integers(len(values), size=(n_resamples, len(values)))
+    medians: Array = np.median(values[draws], axis=1)
+    return medians
+
+
+def _medians(a: Sequence[float], b: Sequence[float], seed: int, n_resamples: int) -> tuple[Array, Array] | None:
+    """The medians of both, observed first and then resampled together; None where there are too few."""
+    if len(a) != len(b):
+        raise ValueError(f"a paired ratio needs the same units of both, got {len(a)} and {len(b)}")
+    values = np.column_stack([_positive(a), _positive(b)])
+    if len(values) < FEWEST:
+        return None
+    every = np.vstack([np.median(values, axis=0), resampled_medians(values, seed, n_resamples)])
+    return every[:, 0], every[:, 1]
 
 
 def _positive(samples: Sequence[float]) -> Array:

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from metrics.base import Array, Metric, Output, corpus_score, skipped
-from metrics.bootstrap import interval, paired_bootstrap, resampled_sums
+from metrics.bootstrap import interval, resampled_sums
 from metrics.comparison import agreement, share_of_gain
 from metrics.registry import METRICS
-from reports.summary import Contestant, Difference, Estimate, Quality, SameAsAr
+from metrics.total_correlation import NATS
+from reports.comparing import difference
+from reports.summary import Contestant, Estimate, Quality, SameAsAr
 from suites.records import Record, Sample, Score
 
 SEED = 2015  # of every bootstrap in a report, so that the same records give the same intervals
@@ -33,7 +35,7 @@ def table_of(scores: Iterable[Score]) -> Table:
 
 def unknown_signatures(scores: Iterable[Score]) -> tuple[str, ...]:
     """Signatures in the scores that no metric here has: they were made by other settings or another version."""
-    known = {metric.signature for metric in METRICS.values()}
+    known = {metric.signature for metric in METRICS.values()} | {NATS}
     return tuple(sorted({signature for score in scores for signature in score.statistics} - known))
 
 
@@ -57,8 +59,8 @@ def qualities(
 
 def significantly_below(table: Table, task: str, label: str, other: str) -> bool:
     """Whether BLEU of `label` is below `other`'s at p < 0.05; False where either has none."""
-    difference = _difference(table, task, label, other)
-    return difference is not None and difference.value < 0 and difference.significant
+    found = difference(table, task, "bleu", label, other)
+    return found is not None and found.value < 0 and found.significant
 
 
 def reference_scores(samples: Iterable[Sample]) -> dict[str, dict[str, float]]:
@@ -105,7 +107,7 @@ def _quality(table: Table, task: str, label: str, asked: int, baseline: str | No
         n=max(map(len, cell.values()), default=0),
         n_expected=asked,
         scores=scores,
-        bleu_difference=_difference(table, task, label, baseline) if baseline not in (None, label) else None,
+        bleu_difference=None,  # until all contestants are tested together
         share_of_ar_gain=_share(table, task, label, baseline, copy),
     )
 
@@ -140,18 +142,6 @@ def _same_as_ar(ids: Outputs, quality: Quality, baseline: str | None) -> SameAsA
         return None
     found = agreement([ours[row] for row in common], [theirs[row] for row in common])
     return SameAsAr(found.identical_share, found.mean_common_prefix, len(common))
-
-
-def _difference(table: Table, task: str, label: str, other: str | None) -> Difference | None:
-    """BLEU of `label` minus BLEU of `other` over the rows both have; needs two."""
-    if other is None:
-        return None
-    ours, theirs = (table.get((task, name), {}).get("bleu", {}) for name in (label, other))
-    common = sorted(ours.keys() & theirs.keys())
-    if not common:
-        return None
-    found = paired_bootstrap(METRICS["bleu"], [ours[r] for r in common], [theirs[r] for r in common], SEED)
-    return Difference(*found, len(common), other) if found else None
 
 
 def _share(table: Table, task: str, label: str, baseline: str | None, copy: str | None) -> Estimate | None:

@@ -1,11 +1,15 @@
 """The records of a run to a `Summary`: every number of the report is computed here or in the modules it calls."""
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from reports import names, quality, speed
+from reports import lines, names, quality, speed
+from reports.findings import bleu_difference, evidence_of
+from reports.rows import row_facts
 from reports.summary import Cell, Contestant, Coverage, Quality, Summary, scored_task
-from suites.records import Record, Run, RunInfo, Score
+from suites.records import Record, Run, RunInfo, Sample, Score
 
 
 def summarise(run: Run, folder: str = "") -> Summary:
@@ -21,16 +25,20 @@ def summarise(run: Run, folder: str = "") -> Summary:
     table = quality.table_of(run.scores)
     qualities = quality.qualities(table, order, records, run.samples, baseline)
 
+    @functools.cache
     def below(task: str, engine: str, label: str) -> bool:
         return quality.significantly_below(table, scored_task(qualities, task) or task, engine, label)
 
     cells = speed.cells(records, order, baseline, below)
+    evidence = evidence_of(run, table, order, cells, qualities, baseline)
+    qualities = tuple(replace(q, bleu_difference=bleu_difference(evidence, q)) for q in qualities)
     gaps = (_missing(records, order, run.scores, baseline), _unrivalled(cells, order), _no_gain(qualities, baseline))
     return Summary(
         info=info,
         tasks=tuple(sorted({record.task for record in records} | {task for task, _ in planned})),
         contestants=order,
         cells=cells,
+        lines=lines.lines(records, order, baseline, cells),
         qualities=qualities,
         reference_scores=quality.reference_scores(run.samples),
         coverage=_coverage(records, order, planned),
@@ -41,7 +49,16 @@ def summarise(run: Run, folder: str = "") -> Summary:
         missing=tuple(sentence for found in gaps for sentence in found),
         warnings=tuple(_warnings(info, records, [note.replace(f"{folder}/", "") for note in run.notes])),
         samples=run.samples,
+        traced=_traced(run),
+        rows=row_facts(records, run.scores),
+        evidence=evidence,
     )
+
+
+def _traced(run: Run) -> tuple[tuple[Sample, Record], ...]:
+    keys = {sample.key for sample in run.traced}
+    records = {record.key: record for record in run.records if record.key in keys}
+    return tuple((sample, records[sample.key]) for sample in run.traced)
 
 
 def _planned(info: RunInfo) -> Counter[tuple[str, str]]:
@@ -161,7 +178,10 @@ def _missing_quality(order: Sequence[Contestant], scores: Sequence[Score], basel
     scored = {score.label for score in scores}
     found = []
     if unknown := quality.unknown_signatures(scores):
-        found.append(f"Scores with signatures unknown here are left out: {', '.join(unknown)}.")
+        found.append(
+            f"Scores with signatures unknown here are left out: {', '.join(unknown)}; `python -m suites rescore` makes "
+            "them anew from the saved outputs."
+        )
     if baseline not in scored:
         found.append("No BLEU difference and no share of AR's gain: no greedy ar contestant was scored.")
     elif not any(c.kind == "copy" and c.label in scored for c in order):

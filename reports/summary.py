@@ -9,7 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from suites.records import RunInfo, Sample
+from metrics.crossovers import Crossover
+from metrics.fits import Curvature
+from reports.evidence import Evidence
+from reports.rows import RowFacts
+from suites.records import Record, RunInfo, Sample
 
 Kind = Literal["ar", "parallel", "copy"]
 Mode = Literal["exact", "natural"]
@@ -80,10 +84,12 @@ class Difference:
     p_value: float
     n: int
     against: str
+    p_holm: float  # the p-value among those of all contestants that were tested; itself where it was asked alone
+    p_sacrebleu: float  # as `sacrebleu --paired-bs` prints it, one-tailed and alone: to be quoted, not judged by
 
     @property
     def significant(self) -> bool:
-        return self.p_value < 0.05
+        return self.p_holm < 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +124,52 @@ class Coverage:
     failures: tuple[tuple[str, str, int], ...]  # (status, reason, how often)
 
 
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """From which length on a contestant takes less time than another, over the lengths that both were timed at."""
+
+    against: str  # label
+    found: Crossover  # in tokens
+    grid: tuple[float, float]  # tokens; minus infinity and infinity in `found` lie before and beyond it
+    of_lines: bool  # between fitted lines; False: one of the two is no line, so its medians were joined instead
+    n: int  # repeats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One contestant's latency against length at one batch size, t(L) = a + bL; see `metrics.fits`."""
+
+    task: str
+    label: str
+    mode: Mode
+    batch_size: int
+    tokens: tuple[float, ...]  # where its medians stand: given lengths, or the median of what was kept
+    a_ms: Estimate | None  # None: undefined, as where all outputs are equally long
+    b_ms: Estimate | None  # a token
+    relative_b: Estimate | None  # over the b of the like-for-like baseline, repeat by repeat
+    curvature: Curvature | None  # None: too few lengths to tell
+    drawn: tuple[tuple[float, Estimate], ...]  # (tokens, ms) along the line
+    with_baseline: Crossing | None  # None: it is itself the one, or they have no lengths in common
+    with_strongest: Crossing | None  # the AR engine of its each-at-its-best speedup
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Those with different rivals."""
+        return tuple(dict.fromkeys(filter(None, (self.with_baseline, self.with_strongest))))
+
+    @property
+    def bends(self) -> bool:
+        """Whether it is no line: then a and b describe nothing, and the medians must speak for themselves."""
+        return self.curvature is not None and self.curvature.curved
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     info: RunInfo
     tasks: tuple[str, ...]
     contestants: tuple[Contestant, ...]
     cells: tuple[Cell, ...]
+    lines: tuple[Line, ...]
     qualities: tuple[Quality, ...]
     reference_scores: dict[str, dict[str, float]]  # task -> metric name -> the references' own value
     coverage: tuple[Coverage, ...]
@@ -134,6 +180,9 @@ class Summary:
     missing: tuple[str, ...]  # plain sentences: which numbers this run cannot give, and why
     warnings: tuple[str, ...]  # plain sentences for the banner: dirty, reduced, incomplete, torn
     samples: tuple[Sample, ...]
+    traced: tuple[tuple[Sample, Record], ...]  # outputs with a trace, each with the trial of the same request
+    rows: dict[tuple[str, str, int], RowFacts]  # (task, label, row) -> what is known of that one output
+    evidence: Evidence = Evidence()
 
     def contestant(self, label: str) -> Contestant:
         return next(c for c in self.contestants if c.label == label)
@@ -149,10 +198,12 @@ class Summary:
         workload = self.headline_workload(task)
         return next((c for c in self.cells if (c.task, c.label) == (task, label) and workload == workload_of(c)), None)
 
+    def line(self, task: str, label: str, batch_size: int) -> Line | None:
+        return next((x for x in self.lines if (x.task, x.label, x.batch_size) == (task, label, batch_size)), None)
+
     def headline_workload(self, task: str) -> "Workload | None":
         """Natural lengths where they were timed, else the length nearest to 128; always the smallest batch."""
-        workloads = {workload_of(cell) for cell in self.cells if cell.task == task}
-        return min(workloads, key=lambda w: (w[1], w[0] is not None, *far_from_usual(w[0] or 0)), default=None)
+        return headline_workload(self.cells, task)
 
     def scored_task(self, task: str) -> str | None:
         """The task whose BLEU speaks for `task`; see the function of that name."""
@@ -165,6 +216,12 @@ Workload = tuple[int | None, int]  # length or None for natural lengths, batch s
 def workload_of(cell: Cell) -> Workload:
     """The (length, batch size) at which a cell may be compared with others of its task."""
     return cell.length, cell.batch_size
+
+
+def headline_workload(cells: Iterable[Cell], task: str) -> Workload | None:
+    """Natural lengths where they were timed, else the length nearest to 128; always the smallest batch."""
+    workloads = {workload_of(cell) for cell in cells if cell.task == task}
+    return min(workloads, key=lambda w: (w[1], w[0] is not None, *far_from_usual(w[0] or 0)), default=None)
 
 
 def far_from_usual(length: int) -> tuple[int, int]:

@@ -1,9 +1,10 @@
 """Who leaves the front of quality against latency, and who stays for want of evidence."""
 
+import numpy as np
 import pytest
 
 from metrics.bootstrap import PairedDifference
-from metrics.fronts import Rival, displacer
+from metrics.fronts import Rival, Sampled, displacer, front
 from metrics.significance import Ratio
 
 
@@ -59,3 +60,29 @@ def test_the_strongest_displacer_is_named():
 
 def test_alone_everyone_stands_on_the_front():
     assert displacer([]) is None
+
+
+def sampled(observed, sd, seed):
+    rng = np.random.default_rng(seed)
+    return Sampled(np.array(observed), np.array(observed) + rng.normal(scale=sd, size=(2000, len(observed))))
+
+
+def test_the_front_of_known_contestants_is_found():
+    # greedy is beaten by the engine (as good, faster); the middle one by nobody; the bad one by all, most by the engine
+    labels = ["greedy", "engine", "one-shot", "bad"]
+    bleu = sampled([60.0, 60.0, 50.0, 40.0], 0.05, seed=1)
+    seconds = sampled([1.0, 0.5, 0.2, 1.0], 0.002, seed=2)
+    assert [rival and rival.label for rival in front(labels, bleu, seconds)] == ["engine", None, None, "engine"]
+
+
+def test_equal_contestants_all_stay():
+    same = sampled([50.0] * 5, 0.5, seed=3)
+    assert front(list("abcde"), same, sampled([1.0] * 5, 0.01, seed=4)) == [None] * 5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_front_is_never_empty(seed):
+    rng = np.random.default_rng(seed)
+    bleu = sampled(50 + rng.normal(scale=0.2, size=6), 0.01, seed)
+    seconds = sampled(1 + rng.normal(scale=0.02, size=6), 0.001, seed)
+    assert None in front(list("abcdef"), bleu, seconds)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.significance import holm, paired_ratio, unpaired_ratio
+from metrics.significance import change_of_ratio, gap_closed, holm, paired_ratio, unpaired_ratio
 
 P_VALUES = st.lists(st.floats(0, 1), max_size=12)
 
@@ -57,3 +57,24 @@ def test_few_samples_have_no_ratio_and_impossible_ones_are_refused():
         paired_ratio([1.0, 2.0], [1.0], seed=0)
     with pytest.raises(ValueError, match="above 0"):
         paired_ratio([1.0] * 6, [0.0] * 6, seed=0)
+
+
+def test_a_change_of_speedup_is_the_later_over_the_earlier():
+    rng = np.random.default_rng(2)
+    drift, other = rng.lognormal(sigma=0.5, size=(2, 30))
+    found = change_of_ratio((8 * drift, drift), (2 * other, other), seed=0)
+    assert found[:3] == pytest.approx((0.25, 0.25, 0.25)) and found.p_value < 0.01
+    assert change_of_ratio((8 * drift, drift), ([1.0] * 5, [1.0] * 5), seed=0) is None
+
+
+def test_the_part_of_a_gap_that_is_closed():
+    drift = np.random.default_rng(4).lognormal(sigma=0.5, size=30)
+    assert gap_closed(10 * drift, 2 * drift, 4 * drift, seed=0)[:3] == pytest.approx((0.75, 0.75, 0.75))
+    assert gap_closed(10 * drift, 2 * drift, 1 * drift, seed=0).value == pytest.approx(9 / 8)
+
+
+def test_where_nobody_is_faster_there_is_no_gap():
+    drift = np.random.default_rng(4).lognormal(sigma=0.5, size=30)
+    assert gap_closed(drift, 2 * drift, drift, seed=0) is None
+    noise = np.random.default_rng(5).lognormal(sigma=0.5, size=30)
+    assert gap_closed(drift, noise, drift, seed=0) is None

@@ -47,7 +47,7 @@ def test_scores_of_an_unknown_signature_are_left_out_and_named() -> None:
     made.scores = [Score(task=TASK, label="ar", row=0, statistics={"BLEU|of:tomorrow": (1.0,)})]
     summary = summarise(made.run())
     assert any("BLEU|of:tomorrow" in sentence for sentence in summary.missing)
-    assert "rescore" not in " ".join(summary.missing)
+    assert "python -m suites rescore" in " ".join(summary.missing)
     quality = summary.quality(TASK, "ar")
     assert quality and quality.scores == {}
 
