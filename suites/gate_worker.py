@@ -4,24 +4,28 @@ The gate starts the same worker for both sides, each with its own import path; a
 holds lie in the tree it was started for. Commands and answers are JSON lines on standard input and output; whatever
 else is printed goes to standard error. The process ends when its input does, so none outlives the gate.
 
+Of `generators` it uses as little as it can, and times calls by itself, because it must drive older code than its own.
+
 Cells: exactly n tokens where the length can be set; where it emerges, the source whose reference has about n tokens.
 """
 
+import gc
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter_ns, process_time_ns
 from typing import IO, TYPE_CHECKING, Any
 
-from generators.base import Capability, Exact, Generator, Natural, Placement, Prompt, Request
+from generators.base import Capability, Exact, Generator, Natural, Placement, Prompt, Request, Stopwatch
 from suites import environment
 from suites.gate_burden import carrying
 from suites.gate_counts import counted
 from suites.refusal import Refusal
 from suites.tasks import load_task
-from suites.trial import FAILURES, failure_of, timed_call
+from suites.trial import FAILURES, failure_of
 
 if TYPE_CHECKING:
     from generators.registry import Loaded
@@ -60,6 +64,7 @@ def serve(tree: Path, labels: Sequence[str], lengths: Sequence[int], device: str
         "failures": failures,
         "accelerator": environment.machine(device).get("accelerator"),
     }
+    gc.disable()  # for as short as this process lives, in no call and between none
     _say(answers, hello)
     for line in sys.stdin:
         _say(answers, answer(json.loads(line), cells, synchronize))
@@ -124,11 +129,16 @@ def _request(loaded: "Loaded", n: int) -> Request:
 
 
 def _timed(cell: Cell, command: dict[str, Any], synchronize: Callable[[], None]) -> dict[str, float]:
+    def call(times: int) -> None:
+        for _ in range(times):
+            cell.generator.generate(cell.request, Stopwatch())
+        synchronize()
+
     with carrying(cell.generator, command.get("burden")):
-        for _ in range(command.get("untimed", 0)):
-            timed_call(cell.generator, cell.request, synchronize)
-        timings = [timed_call(cell.generator, cell.request, synchronize) for _ in range(command["calls"])]
-    return {"cpu_s": sum(t.cpu_s for t in timings), "wall_s": sum(t.latency_s for t in timings)}
+        call(command.get("untimed", 0))
+        cpu_ns, wall_ns = process_time_ns(), perf_counter_ns()
+        call(command["calls"])
+        return {"wall_s": (perf_counter_ns() - wall_ns) * 1e-9, "cpu_s": (process_time_ns() - cpu_ns) * 1e-9}
 
 
 def _threads() -> int:

@@ -1,0 +1,79 @@
+"""The registry of a toy tree: strategies that take no time, but move the clocks a trial reads by what they claim to cost.
+
+Copied into a repository of its own by `toys.py`; the numbers below are what a test changes there.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from generators.base import Capability, Generation, FinishReason, Phase, Placement, Request, Stopwatch
+from suites import gate_worker
+
+COST = 1.0
+FIXED_S = 0.002
+WAITING_S = 0.0
+PASSES_MORE = 0
+RAISES = False
+NAMES = ("ar", "mask_predict", "ctc")
+STRATEGIES = dict.fromkeys(NAMES, "a toy")
+WEIGHTS = Path(__file__).parent / "weights" / "toy.txt"
+
+
+class Clock:
+    cpu_ns = 1
+    wall_ns = 1
+
+
+gate_worker.process_time_ns = lambda: Clock.cpu_ns
+gate_worker.perf_counter_ns = lambda: Clock.wall_ns
+
+
+@dataclass(frozen=True)
+class Spec:
+    label: str
+
+
+@dataclass(frozen=True)
+class Loaded:
+    generator: "Toy"
+    codec: "Words"
+    cache: str = "none"
+
+
+class Words:
+    def encode(self, text: str) -> tuple[int, ...]:
+        return tuple(range(1, len(text.split()) + 2))
+
+    def encode_target(self, text: str) -> tuple[int, ...]:
+        return self.encode(text)[:-1]
+
+
+class Toy:
+    capabilities = frozenset({Capability.EXACT_LENGTH, Capability.COUNTS})
+
+    def __init__(self, label: str) -> None:
+        self.label, self.calls = label, 0
+
+    def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
+        if RAISES:
+            raise RuntimeError("the toy is broken")
+        n, self.calls = request.length.n, self.calls + 1
+        spent_s = COST * (FIXED_S + 0.001 * n) * (1 + 0.01 * (self.calls % 3))
+        Clock.cpu_ns += round(spent_s * 1e9)
+        Clock.wall_ns += round((spent_s + WAITING_S) * 1e9)
+        stopwatch.lap(Phase.DECODE, calls=n + PASSES_MORE, positions=n)
+        return Generation(
+            token_ids=((1,) * n,), tokens_raw=(n,), finish_reasons=(FinishReason.LENGTH,), steps=tuple(stopwatch.steps)
+        )
+
+
+def parse(text: str) -> Spec:
+    if text not in STRATEGIES:
+        raise ValueError(f"unknown strategy {text!r}; choose from: {', '.join(STRATEGIES)}")
+    return Spec(text)
+
+
+def build(spec: Spec, placement: Placement) -> Loaded:
+    if not WEIGHTS.is_file():
+        raise ValueError(f"no weights {WEIGHTS.name!r}")
+    return Loaded(Toy(spec.label), Words())
