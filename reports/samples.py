@@ -1,28 +1,43 @@
-"""Outputs side by side: which rows are shown, by a rule nobody can bend, and where words repeat."""
+"""Outputs side by side: which rows are shown, by a rule nobody can bend, and what is said beside each output."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
+from markupsafe import escape
+
+from reports.formats import fixed, number
+from reports.marks import Run, marked
 from reports.names import clipped, visible
+from reports.rows import RowFacts
 from reports.summary import Contestant, Summary
 from suites.records import Sample
 
-EVEN, REPETITIVE = 18, 6  # rows shown: evenly spaced, and with the most repeated tokens
-MAX_CHARS, PAGE_CHARS = 1200, 300_000  # of one text, of all: the page stays small whatever the models wrote
+ROWS, REPETITIVE, APART = 200, 40, 40  # rows shown at most; of them for most repeated tokens, and for widest gap
+MAX_CHARS = 1200  # of one text
+BUDGET_BYTES = 700_000  # of all samples together: the page stays under 2 MB whatever the models wrote
 RULE = (
-    f"Up to {EVEN} rows at equal steps through the test set, whatever was written there, and up to {REPETITIVE} with "
-    "the most repeated tokens over all contestants. ↻ marks a word equal to the one before it, case and punctuation "
-    "aside; the count beside a name is of adjacent equal sub-word ids."
+    f"At most {ROWS} rows of the test sets: if there are more, three fifths at equal steps whatever was written there, "
+    "one fifth with the most repeated tokens over all contestants, and one fifth with the widest gap between the best "
+    "and the worst contestant's chrF; fewer where long texts would make this page heavy. Beside a name: chrF of this "
+    "one output, how often a token id equals the one before it, and the median latency and calls where the same "
+    "request was timed alone."
 )
+LEGEND = (  # symbol's element, what it says
+    ("ins", "words", "not what the reference has there"),
+    ("del", "2", "so many words of the reference are missing"),
+    ("mark", "word", "repeats the word before"),
+)
+Key = tuple[str, int]  # task, row
+Rows = dict[Key, dict[str, Sample]]  # by label
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     contestant: Contestant
-    words: tuple[tuple[str, bool], ...]  # (word or space between words, repeats the word before)
+    runs: tuple[Run, ...]
     repeats: int
-    finish_reason: str
+    facts: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +49,29 @@ class Shown:
     source: str
     reference: str
     outputs: tuple[Output, ...]
+    repeats: int  # adjacent equal token ids, over all contestants
+    gap: float  # best chrF minus worst among decoding contestants; 0 where unknown
 
 
 def shown(summary: Summary) -> tuple[Shown, ...]:
-    """The rows to show, the evenly spaced ones first, with every contestant's output."""
-    rows: dict[tuple[str, int], dict[str, Sample]] = {}
+    """The rows to show, in the test set's order, with every contestant's output."""
+    rows: Rows = {}
     for sample in summary.samples:
         rows.setdefault((sample.task, sample.row), {})[sample.label] = sample
-    picked = _picked(rows)
-    texts = len(picked) * (len(summary.contestants) + 2)
-    width = min(MAX_CHARS, PAGE_CHARS // max(texts, 1))
-    return tuple(_shown(summary, key, why, rows[key], width) for key, why in picked)
+    repeats = {key: sum(repeated_ids(s.token_ids) for s in row.values()) for key, row in rows.items()}
+    gaps = {key: _gap(summary, key) for key in rows}
+
+    @cache
+    def made(key: Key) -> Shown:
+        return _shown(summary, key, rows[key], repeats[key], gaps[key])
+
+    n = ROWS
+    while True:
+        found = [(made(key), why) for key, why in _picked(sorted(rows), repeats, gaps, n)]
+        cost = sum(_cost(one) for one, _ in found)
+        if cost <= BUDGET_BYTES or n <= 1:
+            return tuple(replace(one, why=why) for one, why in found)
+        n = max(1, min(n - 1, len(found) * BUDGET_BYTES // cost))
 
 
 def repeated_ids(token_ids: Sequence[int]) -> int:
@@ -52,40 +79,60 @@ def repeated_ids(token_ids: Sequence[int]) -> int:
     return sum(a == b for a, b in zip(token_ids, token_ids[1:], strict=False))
 
 
-def marked(text: str) -> tuple[tuple[str, bool], ...]:
-    """The words of `text` and the spaces between them, and of each whether it is a word that repeats the last one."""
-    found, last = [], ""
-    for piece in re.findall(r"\s+|\S+", text):
-        core = "" if piece.isspace() else _core(piece)
-        found.append((piece, core != "" and core == last))
-        last = core or last
-    return tuple(found)
-
-
-def _core(piece: str) -> str:
-    word = piece.casefold()
-    return re.sub(r"^\W+|\W+$", "", word) or word
-
-
-def _picked(rows: dict[tuple[str, int], dict[str, Sample]]) -> list[tuple[tuple[str, int], str]]:
-    keys = sorted(rows)
-    if len(keys) <= EVEN:
-        return [(key, "evenly spaced") for key in keys]
-    even = [keys[round(i * (len(keys) - 1) / (EVEN - 1))] for i in range(EVEN)]
-    repeats = {key: sum(repeated_ids(sample.token_ids) for sample in rows[key].values()) for key in keys}
-    worst = [key for key in sorted(keys, key=lambda key: (-repeats[key], key)) if repeats[key] and key not in even]
-    return [(key, "evenly spaced") for key in even] + [(key, "most repeated tokens") for key in worst[:REPETITIVE]]
-
-
-def _shown(summary: Summary, key: tuple[str, int], why: str, samples: dict[str, Sample], width: int) -> Shown:
+def _gap(summary: Summary, key: Key) -> float:
     task, row = key
-    outputs = tuple(_output(c, samples[c.label], width) for c in summary.contestants if c.label in samples)
+    facts = (summary.rows.get((task, c.label, row)) for c in summary.contestants if c.kind != "copy")
+    values = [one.chrf for one in facts if one and one.chrf is not None]
+    return max(values) - min(values) if values else 0.0
+
+
+def _picked(keys: Sequence[Key], repeats: dict[Key, int], gaps: dict[Key, float], n: int) -> list[tuple[Key, str]]:
+    """At most `n` keys, each with why it was taken."""
+    if len(keys) <= n:
+        return [(key, "") for key in keys]
+    special = n * REPETITIVE // ROWS
+    even = n - 2 * special
+    step = (len(keys) - 1) / max(even - 1, 1)
+    picked = {keys[round(i * step)]: "at equal steps" for i in range(even)}
+    for why, values in (("most repeated tokens", repeats), ("widest gap in chrF", gaps)):
+        ranked = sorted((key for key in keys if values[key] and key not in picked), key=lambda key: (-values[key], key))
+        picked |= dict.fromkeys(ranked[:special], why)
+    return sorted(picked.items())
+
+
+def _shown(summary: Summary, key: Key, samples: dict[str, Sample], repeats: int, gap: float) -> Shown:
+    task, row = key
     first = next(iter(samples.values()))
+    source, reference = (clipped(visible(text), MAX_CHARS) for text in (first.source, first.reference))
+    outputs = tuple(
+        _output(c, samples[c.label], reference, summary.rows.get((task, c.label, row), RowFacts()))
+        for c in summary.contestants
+        if c.label in samples
+    )
     anchor = f"sample-{summary.tasks.index(task) + 1 if task in summary.tasks else 0}-{row}"
-    source, reference = (clipped(visible(text), width) for text in (first.source, first.reference))
-    return Shown(anchor, task, row, why, source, reference, outputs)
+    return Shown(anchor, task, row, "", source, reference, outputs, repeats, gap)
 
 
-def _output(contestant: Contestant, sample: Sample, width: int) -> Output:
-    words = marked(clipped(visible(sample.text), width))
-    return Output(contestant, words, repeated_ids(sample.token_ids), sample.finish_reason)
+def _output(contestant: Contestant, sample: Sample, reference: str, facts: RowFacts) -> Output:
+    runs = marked(clipped(visible(sample.text), MAX_CHARS), reference)
+    repeats = repeated_ids(sample.token_ids)
+    said = [
+        f"chrF {fixed(facts.chrf)}" if facts.chrf is not None else "",
+        f"↻ {repeats} repeated" if repeats else "",
+        f"{number(1000 * facts.latency_s)} ms" if facts.latency_s is not None else "",
+        f"{number(facts.calls)} calls" if facts.calls is not None else "",
+        f"ended by {visible(sample.finish_reason)}" if sample.finish_reason != "eos" else "",
+    ]
+    return Output(contestant, runs, repeats, " · ".join(filter(None, said)))
+
+
+def _cost(one: Shown) -> int:
+    """About how many bytes of the page a row takes."""
+    texts = [one.source, one.source[:70], one.reference]
+    runs = [run for output in one.outputs for run in output.runs]
+    marks = sum(11 + 2 * len(run.mark) for run in runs if run.mark)
+    return 400 + 150 * len(one.outputs) + marks + _bytes(texts) + _bytes(run.text for run in runs)
+
+
+def _bytes(texts: Iterable[str]) -> int:
+    return sum(len(escape(text).encode("utf-8", "replace")) for text in texts)

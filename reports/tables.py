@@ -18,6 +18,14 @@ class Table:
     heads: tuple[str, ...]  # the first column names the row; units stand in the heads
     rows: tuple[tuple[Entry, ...], ...]
     of_text: bool = False  # set as text, not as figures to compare
+    anchor: str = ""  # the id under which the page links to it
+    facets: tuple[tuple[str, str], ...] = ()  # what holds for every row, such as ("task", "verse")
+
+    def facets_of(self, row: tuple[Entry, ...]) -> dict[str, str]:
+        """By what a reader can filter the row: its strategy, its task and its batch, as far as the table knows them."""
+        columns = {head: entry.text for head, entry in zip(self.heads, row, strict=True) if head in ("task", "batch")}
+        own = {"strategy": row[0].strategy} if row[0].strategy else {}
+        return dict(self.facets) | columns | own
 
 
 def latency_table(summary: Summary, task: str) -> Table:

@@ -1,5 +1,6 @@
 """What a reader needs to believe a run or to make it again."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,22 +23,33 @@ class Fact:
     name: str
     values: tuple[str, ...]
     code: bool = False
+    copied: bool = False  # the page offers it to the clipboard
 
 
 def trust(summary: Summary) -> tuple[Fact, ...]:
     """The facts of a run, those of every start and resume among them; a run that never started has fewer."""
     starts = summary.info.starts
-    facts = [Fact("Command", _distinct(start.command for start in starts), code=True)]
+    facts = [Fact("Command", _distinct(start.command for start in starts), code=True, copied=True)]
     facts += _facts_of(starts[-1]) if starts else []
     facts += [
         Fact("Starts", tuple(_span(start) for start in starts)),
         Fact("Seeds", (f"run: {_seed(summary)}", f"bootstraps of this report: {quality.SEED}")),
         Fact("Plan", (f"{summary.info.expected:,} trials planned, sha256 {summary.info.plan_hash}",)),
+        Fact("Failures", (_failures(summary),)),
         Fact("Warm-ups", (f"{summary.warmups:,} untimed calls, {summary.warmup_s:.1f} s, in no latency",)),
         Fact("Timing excludes", (EXCLUDED,)),
         Fact("Exact lengths", tuple(filter(None, [caveats.exact_lengths(summary, summary.cells)]))),
     ]
     return tuple(fact for fact in facts if fact.values)
+
+
+def _failures(summary: Summary) -> str:
+    """How many trials failed, by kind; the coverage table has the reasons."""
+    kinds: Counter[str] = Counter()
+    for coverage in summary.coverage:
+        kinds.update({status: count for status, _, count in coverage.failures})
+    listed = ", ".join(f"{count:,} × {status}" for status, count in sorted(kinds.items()))
+    return f"{listed or 'none'}, of {summary.recorded:,} recorded trials"
 
 
 def _facts_of(start: Start) -> list[Fact]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from reports.caveats import THREADS, exact_lengths, joined
-from reports.choices import representatives
+from reports.choices import lead_cell, representatives
 from reports.curves import curves
 from reports.formats import fixed, listed, number, p_value, signed, with_interval
 from reports.lead import both, lead, where
@@ -16,15 +16,25 @@ class Verdict:
     lead: str  # one sentence
     findings: tuple[tuple[str, tuple[str, ...]], ...]  # (topic, paragraphs)
     missing: tuple[str, ...]
+    shown_by: dict[str, tuple[tuple[str, ...], str]]  # lead or paragraph -> (kinds of figure that show it, the task)
 
 
 def verdict(summary: Summary) -> Verdict:
     """What the run shows, in words; `choices` says which contestants and workloads stand for the run."""
-    topics = (("Speed", _speed), ("AR engines", _engines), ("Quality", _quality), ("Iterations", _iterations))
-    findings = [
-        (topic, tuple(p for task in summary.tasks for p in written(summary, task))) for topic, written in topics
-    ]
-    return Verdict(lead(summary), tuple((topic, texts) for topic, texts in findings if texts), summary.missing)
+    topics = (
+        ("Speed", "speedup", _speed),
+        ("AR engines", "latency", _engines),
+        ("Quality", "quality", _quality),
+        ("Iterations", "n-iterations", _iterations),
+    )
+    found = [(topic, kind, task, written(summary, task)) for topic, kind, written in topics for task in summary.tasks]
+    findings = {topic: tuple(p for name, _, _, texts in found if name == topic for p in texts) for topic, *_ in topics}
+    first, led = lead(summary), lead_cell(summary)
+    shown_by = {text: ((kind,), task) for _, kind, task, texts in found for text in texts}
+    shown_by |= {first: (("speedup", "quality"), led.task)} if led else {}
+    return Verdict(
+        first, tuple((topic, texts) for topic, texts in findings.items() if texts), summary.missing, shown_by
+    )
 
 
 def _speed(summary: Summary, task: str) -> list[str]:
@@ -114,7 +124,7 @@ def _quality_sentence(summary: Summary, contestant: Contestant, quality: Quality
 def _difference(summary: Summary, difference: Difference) -> str:
     bounds = f"[{signed(difference.low)}, {signed(difference.high)}]"
     judged = "significant" if difference.significant else "not significant"
-    against = f"against {summary.name(difference.against)}, {judged} ({p_value(difference.p_value)})"
+    against = f"against {summary.name(difference.against)}, {judged} ({p_value(difference.p_holm)})"
     return f"{signed(difference.value)} {bounds} {against}"
 
 

@@ -1,5 +1,7 @@
 """The page is whole, self-contained, inert and the same every time."""
 
+import base64
+import hashlib
 import os
 import re
 import subprocess
@@ -10,16 +12,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from metrics.registry import METRICS
-from reports.html import page
+from reports.html import SCRIPTS, page
 from reports.summarise import summarise
+from reports.verdict import verdict
 from tests.reports.conftest import hostile_race
 from tests.reports.hostile import HOSTILE
 from tests.reports.synthetic import RACE, Made, failed, race
 
 ROOT = Path(__file__).parent.parent.parent
 VOID = {"meta", "link", "img", "br"}
+PAGE = ROOT / "reports" / "page"
 
 
 class Reader(HTMLParser):
@@ -69,15 +74,18 @@ def test_a_page_is_well_formed_and_its_ids_are_unique(which: str, request: pytes
 
 
 @pytest.mark.parametrize("which", ["race_page", "hostile_page"])
-def test_a_page_asks_for_nothing_and_runs_nothing(which: str, request: pytest.FixtureRequest) -> None:
+def test_a_page_asks_for_nothing_and_runs_only_our_own_script(which: str, request: pytest.FixtureRequest) -> None:
     reader = Reader(request.getfixturevalue(which))
     tags = {tag for tag, _ in reader.elements}
-    assert tags.isdisjoint({"script", "img", "iframe", "object", "embed", "form", "base", "foreignobject", "image"})
+    assert tags.isdisjoint({"img", "iframe", "object", "embed", "form", "base", "foreignobject", "image"})
     assert [name for _, attributes in reader.elements for name in attributes if name.startswith("on")] == []
     targets = reader.attributes("href") + reader.attributes("src") + reader.attributes("xlink:href")
     assert all(target.startswith("#") or target == "data:," for target in targets)
     (style,) = re.findall(r"<style>(.*?)</style>", request.getfixturevalue(which), re.DOTALL)
     assert "url(" not in style and "@import" not in style
+    (script,) = re.findall(r"<script>(.*?)</script>", request.getfixturevalue(which), re.DOTALL)
+    assert script.strip() == "".join((PAGE / name).read_text(encoding="utf-8") for name in SCRIPTS).strip()
+    assert len([tag for tag, _ in reader.elements if tag == "script"]) == 1
 
 
 @pytest.mark.parametrize("which", ["race_page", "hostile_page"])
@@ -88,13 +96,41 @@ def test_every_link_and_label_points_at_something(which: str, request: pytest.Fi
     assert {name for names in reader.attributes("aria-labelledby") for name in names.split()} <= ids
 
 
-def test_the_policy_forbids_everything_but_inline_style(race_page: str) -> None:
-    policies = [
+def test_the_policy_forbids_everything_but_inline_style_and_the_one_script(race_page: str) -> None:
+    (policy,) = [
         a["content"] for tag, a in Reader(race_page).elements if a.get("http-equiv") == "Content-Security-Policy"
     ]
-    assert policies == [
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-    ]
+    (script,) = re.findall(r"<script>(.*?)</script>", race_page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_every_sentence_of_the_verdict_leads_to_what_shows_it(race_page: str) -> None:
+    findings = re.search(r'<dl class="findings">(.*?)</dl>', race_page, re.DOTALL)
+    assert findings
+    ids = {a["id"]: tag for tag, a in Reader(race_page).elements if a.get("id")}
+    for topic, texts in verdict(summarise(race(repeats=7, rows=24).run())).findings:
+        for text in texts:
+            after = findings.group(1).split(str(escape(text)))[1]
+            found = re.match(r' <a class="shown" href="#([\w-]+)">Figure \d</a></p>', after)
+            assert found and ids[found.group(1)] == "figure", topic
+    assert re.search(r'</h1>\n<p class="shown"><a href="#speedup-1">Figure 2</a><a href="#quality-1">Fig', race_page)
+
+
+def test_a_sentence_without_a_figure_leads_to_the_table_of_the_race() -> None:
+    text = page(summarise(small(["ar", "ctc"], lengths=(8,)).run()))
+    assert text.count('href="#race-1">Table of the race</a>') == 2  # the lead and its paragraph
+    assert 'data-table id="race-1"' in text
+
+
+def test_rows_know_what_they_can_be_filtered_by(race_page: str) -> None:
+    rows = [a for tag, a in Reader(race_page).elements if tag == "tr" and "data-strategy" in a]
+    assert {row["data-strategy"] for row in rows} == {label.split(":")[0] for label in RACE}
+    assert {row["data-batch"] for row in rows if "data-batch" in row} == {"1"}
+    assert {row["data-task"] for row in rows if "data-task" in row} == {"verse"}
 
 
 def test_every_figure_has_a_title_a_description_and_its_numbers(race_page: str) -> None:
