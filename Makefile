@@ -10,12 +10,15 @@ STAMP := $(VENV)/complete-$(shell cat $(INPUTS) | cksum | tr -cd 0-9)
 
 # What a person types reaches the shell through the environment, never as program text, so that quotes, spaces and
 # dollars are only themselves. A DEVICE or OUT that merely lies in the environment must not change what is measured.
-TYPED := SUITE STRATEGIES LENGTHS DEVICE TASK BUDGET REPEATS OUT RUN MODEL CORPUS
+TYPED := SUITE STRATEGIES LENGTHS DEVICE TASK BUDGET REPEATS OUT RUN MODEL CORPUS BASE LOAD BLOCKS
 verbatim = $(eval override $(1) := $$(value $(1)))$(eval export $(1))
 $(foreach v,$(TYPED) PYTHON TORCH,$(if $(filter command,$(origin $(v))),$(call verbatim,$(v))))
 $(foreach v,$(TYPED),$(if $(filter environment,$(origin $(v))),$(eval unexport $(v))))
 FLAGS = $${STRATEGIES:+"--strategies=$$STRATEGIES"} $${LENGTHS:+"--lengths=$$LENGTHS"} $${DEVICE:+"--device=$$DEVICE"} \
 	$${TASK:+"--task=$$TASK"} $${BUDGET:+"--budget=$$BUDGET"} $${REPEATS:+"--repeats=$$REPEATS"}
+
+GATE_FLAGS = $${STRATEGIES:+"--strategies=$$STRATEGIES"} $${DEVICE:+"--device=$$DEVICE"} \
+	$${BUDGET:+"--budget=$$BUDGET"} $${OUT:+"--out=$$OUT"}
 
 # A switch is on when a person types 1, nothing else.
 switch = $(if $(filter command,$(origin $(1))),$(if $(filter 1,$(value $(1))),$(2)))
@@ -29,10 +32,10 @@ FIND_CHROMIUM := command -v chromium || command -v chromium-browser || command -
 find_python = set -- $(PYTHONS); [ -z "$$PYTHON" ] || set -- "$$PYTHON"; candidates="$$*"; \
 	for python; do "$$python" -c '$(1)' >/dev/null 2>&1 && break; python=; done
 
-.PHONY: help setup bench test lint suite report train microbench open clean doctor always
+.PHONY: help setup bench test lint suite report gate gate-exact gate-ratio baseline gate-study train microbench open clean doctor always
 
 help: ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "bench and suite also take STRATEGIES=ar,ctc LENGTHS=8,32 DEVICE=cuda TASK=verse BUDGET=3m REPEATS=5 OUT=folder"
 	@echo "and, for a run that is there already, RESUME=1 (go on with it) or FORCE=1 (replace it)"
@@ -62,6 +65,22 @@ suite: $(STAMP) ## one suite: SUITE=latency; `make suite` alone lists them
 
 report: $(STAMP) ## the HTML report of a run: RUN=runs/latency (default: the latest)
 	@$(BIN)/python -m reports html "$${RUN:-runs/latest}"
+
+gate: $(STAMP) ## did the working tree make a strategy slower? BASE=origin/main (default) [STRATEGIES=ar,ctc] [BUDGET=5m]
+	@$(BIN)/python -m reports gate "--base=$${BASE:-origin/main}" $(GATE_FLAGS)
+
+gate-exact: $(STAMP) ## only the gate's counters, no clock: do all strategies compute what the committed file says?
+	@$(BIN)/python -m reports gate --exact $(GATE_FLAGS)
+
+gate-ratio: $(STAMP) ## do the committed claims of one strategy's speed over another hold here?
+	@$(BIN)/python -m reports gate --ratio $(GATE_FLAGS)
+
+baseline: $(STAMP) ## write the gate's counters anew, after a change that was meant to change them
+	@$(BIN)/python -m reports gate --write-baseline
+
+gate-study: $(STAMP) ## the gate's own evidence, a block at a time: [LOAD=bursty] [BLOCKS=10]; goes on where it stopped
+	@$(BIN)/python -m reports gate-study collect $${LOAD:+"--load=$$LOAD"} $${BLOCKS:+"--blocks=$$BLOCKS"}
+	@$(BIN)/python -m reports gate-study render
 
 train: $(STAMP) ## train a model: MODEL=ar [CORPUS=folder] [DEVICE=cuda]
 	@[ -n "$$MODEL" ] || { echo "say which model to train: make train MODEL=ar" >&2; exit 2; }

@@ -1,4 +1,4 @@
-"""The registry of a toy tree: strategies that take no time, but move the clocks a trial reads by what they claim to cost.
+"""The registry of a toy tree: strategies that take no time, but move the worker's clocks by what they claim to cost.
 
 Copied into a repository of its own by `toys.py`; the numbers below are what a test changes there.
 """
@@ -6,7 +6,7 @@ Copied into a repository of its own by `toys.py`; the numbers below are what a t
 from dataclasses import dataclass
 from pathlib import Path
 
-from generators.base import Capability, Generation, FinishReason, Phase, Placement, Request, Stopwatch
+from generators.base import Capability, FinishReason, Generation, Phase, Placement, Request, Stopwatch
 from suites import gate_worker
 
 COST = 1.0

@@ -1,4 +1,4 @@
-"""A repository with toy strategies under the real suites and reports, in which a gate runs end to end within seconds."""
+"""A repository of toy strategies under the real suites and reports, in which a gate runs end to end within seconds."""
 
 import os
 import shutil
