@@ -188,7 +188,11 @@ def _said(trace: Trace, pace: tuple[float, ...], record: Record) -> str:
     over, out = _undone(trace.slots)
     said += f"; {over} written over" if over else ""
     said += f"; {out} taken out" if out else ""
-    return said + (f"; done at {number((record.latency_s or 0) * 1000)} ms" if pace else "; pace not measured")
+    return said + (f"; done at {_ms((record.latency_s or 0) * 1000)} ms" if pace else "; pace not measured")
+
+
+def _ms(value: float) -> str:
+    return number(value) if value >= 0.01 else "< 0.01"
 
 
 def _undone(slots: Sequence[TracedSlot]) -> tuple[int, int]:

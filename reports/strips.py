@@ -23,13 +23,14 @@ def strip(slots: Sequence[TracedSlot], shades: Sequence[int], times: Sequence[fl
     """The bars of every slot from each change to the next; `times` of the frames are shares of the width."""
     places = [min(WIDTH, max(0, round(time * WIDTH))) for time in times]
     outlines: dict[str, list[str]] = {}
-    for row, (slot, shade) in enumerate(zip(slots, shades, strict=True)):
+    row = 0
+    for slot, shade in zip(slots, shades, strict=True):
         ends = [places[change.frame] for change in slot.changes[1:]] + [WIDTH]
-        for change, end in zip(slot.changes, ends, strict=True):
-            begin = places[change.frame]
-            if change.state in BARS and end > begin:
-                top, height = BARS[change.state]
-                ink = f"f{shade}" if change.state == "final" else change.state[0]
-                box = f"M{begin} {row * ROW + top}h{end - begin}v{height}h{begin - end}z"
-                outlines.setdefault(ink, []).append(box)
-    return Strip(len(slots), tuple((ink, "".join(boxes)) for ink, boxes in sorted(outlines.items())))
+        bars = [(places[change.frame], end, change.state) for change, end in zip(slot.changes, ends, strict=True)]
+        seen = [(begin, end, state) for begin, end, state in bars if state in BARS and end > begin]
+        for begin, end, state in seen:
+            top, height = BARS[state]
+            box = f"M{begin} {row * ROW + top}h{end - begin}v{height}h{begin - end}z"
+            outlines.setdefault(f"f{shade}" if state == "final" else state[0], []).append(box)
+        row += bool(seen)  # a slot that came and went within a hair of the clock takes no row
+    return Strip(row, tuple((ink, "".join(boxes)) for ink, boxes in sorted(outlines.items())))

@@ -51,6 +51,8 @@ for (const replay of document.querySelectorAll("[data-replay]")) {
     return made;
   };
   const digits = (value) => String(Number(value.toPrecision(3)));
+  const ratio = (SECONDS * 1000) / span;
+  const speed = ratio >= 1 ? `${digits(ratio)}× slower` : `${digits(1 / ratio)}× faster`;
   const events = [...new Set(lanes.flatMap((lane) => lane.times))].sort((a, b) => a - b);
   let time = span;
   let began = null; // when the clock stood at 0, while it runs
@@ -68,9 +70,8 @@ for (const replay of document.querySelectorAll("[data-replay]")) {
     show(time);
     scrubber.value = time;
     const said = unit === "ms" ? `${digits(time)} of ${digits(span)} ms` : `step ${Math.floor(time)} of ${span}`;
-    const slower = unit === "ms" ? `, ${Math.round((SECONDS * 1000) / span)}× slower` : ", pace not measured";
     scrubber.setAttribute("aria-valuetext", said);
-    told.textContent = said + slower;
+    told.textContent = `${said}, ${unit === "ms" ? speed : "pace not measured"}`;
   };
 
   const stop = () => {

@@ -38,6 +38,8 @@ class Made:
     records: list[Record] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
+    traced: list[Sample] = field(default_factory=list)
+    untraced: dict[str, str] = field(default_factory=dict)
     reduced: str | None = None
     dirty: bool = False
     unrecorded: dict[tuple[str, str], int] = field(default_factory=dict)  # planned, never run
@@ -86,6 +88,7 @@ class Made:
             started_at="2026-01-02T03:04:05Z",
             ended_at="2026-01-02T03:08:05Z",
             load_s=dict.fromkeys(labels, 0.25),
+            untraced=self.untraced,
         )
 
     def run(self) -> Run:
@@ -95,13 +98,15 @@ class Made:
             samples=tuple(self.samples),
             scores=tuple(self.scores),
             notes=(),
+            traced=tuple(self.traced),
         )
 
     def write(self, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "run.json").write_text(json.dumps(asdict(self.info)), encoding="utf-8")
-        for name in ("records", "samples", "scores"):
-            lines = [json.dumps(asdict(line)) + "\n" for line in getattr(self, name)]
+        files = {"records": self.records, "samples": [*self.samples, *self.traced], "scores": self.scores}
+        for name, values in files.items():
+            lines = [json.dumps(asdict(line)) + "\n" for line in values]  # type: ignore[call-overload]
             (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
         return folder
 
