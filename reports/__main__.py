@@ -5,7 +5,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from reports.gate_arguments import add_gate
+from reports.gate_arguments import add_gate, add_study
 
 BAD_INPUT, INCOMPATIBLE, OUR_BUG, INTERRUPTED = 2, 4, 70, 130
 
@@ -16,9 +16,9 @@ def main(arguments: list[str] | None = None) -> int:
     from suites.records import IncompatibleRun
 
     try:
-        if options.command == "gate":
+        if options.command in ("gate", "gate-study"):
             return _gate(options)
-        {"html": _html, "figure": _figure, "summary": _summary}[options.command](options)
+        {"html": _html, "figure": _figure, "summary": _summary, "lines": _lines}[options.command](options)
     except IncompatibleRun as refusal:
         return _refused(refusal, INCOMPATIBLE)
     except (ValueError, OSError) as wrong:
@@ -46,16 +46,19 @@ def _parser() -> argparse.ArgumentParser:
     summary = commands.add_parser("summary", help="print the verdict and a table")
     summary.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     summary.add_argument("--json", action="store_true", help="a JSON array instead, one object a contestant and task")
+    lines = commands.add_parser("lines", help="print latency against length as fitted lines, a JSON array")
+    lines.add_argument("runs", type=Path, metavar="RUN", nargs="+", help="folders of runs")
     add_gate(
         commands.add_parser("gate", help="judge whether the working tree made a strategy slower", allow_abbrev=False)
     )
+    add_study(commands.add_parser("gate-study", help="the gate's own evidence: what it finds, how often it cries wolf"))
     return parser
 
 
 def _gate(options: argparse.Namespace) -> int:
-    from reports.gate_command import gate
+    from reports.gate_command import gate, study
 
-    return gate(options)
+    return gate(options) if options.command == "gate" else study(options)
 
 
 def _html(options: argparse.Namespace) -> None:
@@ -75,6 +78,12 @@ def _summary(options: argparse.Namespace) -> None:
     from reports.text import as_json, as_text
 
     print((as_json if options.json else as_text)(summary_of(options.run)))
+
+
+def _lines(options: argparse.Namespace) -> None:
+    from reports.line_text import lines_as_json
+
+    print(lines_as_json(options.runs))
 
 
 def _refused(reason: Exception, code: int) -> int:

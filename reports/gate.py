@@ -65,6 +65,11 @@ class Block:
             logs.setdefault(one.length, []).append(_log_ratio(one, side, clock))
         return {length: float(np.median(values)) for length, values in sorted(logs.items())}
 
+    @cached_property
+    def parts(self) -> dict[str, tuple[float, float] | None]:
+        """Relative change of slope, and of intercept to the base's shortest time, by clock; None without a line."""
+        return {"cpu": _parts_of(self, "cpu"), "wall": _parts_of(self, "wall")}
+
     def seconds(self, side: str, clock: Clock) -> dict[int, float]:
         """The median seconds of a side by length."""
         samples: dict[int, list[float]] = {}
@@ -128,16 +133,19 @@ def _decide(
 
 def _parts(blocks: Sequence[Block], clock: Clock) -> tuple[Bounds | None, Bounds | None]:
     """Relative changes of slope and intercept, over blocks: they say what regressed and trigger nothing."""
-    slopes, intercepts = [], []
-    for block in blocks:
-        base, head = block.seconds(BASE, clock), block.seconds(HEAD, clock)
-        if len(base) < 2:
-            return None, None
-        (a_base, b_base), (a_head, b_head) = _line(base), _line(head)
-        slopes.append(b_head / b_base - 1 if b_base > 0 else math.nan)
-        intercepts.append((a_head - a_base) / base[min(base)])
-    per_token = mean_bounds(slopes, PARTS_ALPHA) if np.isfinite(slopes).all() else None
-    return per_token, mean_bounds(intercepts, PARTS_ALPHA)
+    changes = [found for block in blocks if (found := block.parts[clock]) is not None]
+    if len(changes) < len(blocks):
+        return None, None
+    per_token, fixed = (mean_bounds(values, PARTS_ALPHA) for values in zip(*changes, strict=True))
+    return per_token, fixed
+
+
+def _parts_of(block: Block, clock: Clock) -> tuple[float, float] | None:
+    base, head = block.seconds(BASE, clock), block.seconds(HEAD, clock)
+    if len(base) < 2:
+        return None
+    (a_base, b_base), (a_head, b_head) = _line(base), _line(head)
+    return (b_head / b_base - 1, (a_head - a_base) / base[min(base)]) if b_base > 0 else None
 
 
 def _line(seconds: Mapping[int, float]) -> tuple[float, float]:

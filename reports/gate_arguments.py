@@ -4,6 +4,9 @@ import argparse
 from pathlib import Path
 
 OUT = Path("runs/gate")
+STUDY = Path("docs/gate-study.jsonl")
+LOADS = ("quiet", "bursty")
+SCENARIOS = ("aa", "plus5", "plus10", "plus20", "fixed", "sleep")
 BUDGET = "5m"
 
 
@@ -27,3 +30,16 @@ def add_gate(gate: argparse.ArgumentParser) -> None:
         "--allow-changes", action="store_true", help="report new, vanished and changed cells, refuse none"
     )
     gate.add_argument("--json", action="store_true", help="gate.json on standard output instead of lines")
+
+
+def add_study(study: argparse.ArgumentParser) -> None:
+    commands = study.add_subparsers(dest="step", required=True, metavar="STEP")
+    collect = commands.add_parser("collect", help="measure further blocks, or whole gates, and append them to the file")
+    collect.add_argument("--load", choices=LOADS, default="quiet", help="bursty: beside two processes that come and go")
+    collect.add_argument("--blocks", type=int, default=10, help="how many further blocks (default: 10)")
+    collect.add_argument("--gates", type=int, default=0, help="instead, so many whole gates of one scenario")
+    collect.add_argument("--scenario", choices=SCENARIOS, default="aa", help="what the head of those gates is")
+    collect.add_argument("--strategies", metavar="A,B", help="default: ar, mask_predict, ctc")
+    render = commands.add_parser("render", help="write results, page and figure beside the file")
+    for command in (collect, render):
+        command.add_argument("--file", type=Path, default=STUDY, help=f"default: {STUDY}")

@@ -4,6 +4,7 @@ import signal
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from types import FrameType
 
 from reports.gate import AGAIN, BASE, HEAD
@@ -11,29 +12,37 @@ from reports.gate_claims import check_claims
 from reports.gate_exact import LENGTHS, Counted, against_base, against_file, count, read_baseline, write_baseline
 from reports.gate_files import Outcome, write
 from reports.gate_looks import Verdict, verdicts
-from reports.gate_session import Session
+from reports.gate_session import DEFAULT, Session
 from reports.gate_tree import NoBase, base_tree, head_commit
 from reports.gate_words import line, resolution
 from reports.gate_workers import ROOT, Side, WorkerFailed
 from reports.names import visible
 
 FINE, REGRESSION, BAD_INPUT, CHANGED, NO_BASE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-DEFAULT = ("ar", "mask_predict", "ctc")
 LOOKING = 0.8  # share of the budget for looking; the rest is for confirming what was found
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def gate(options: Namespace) -> int:
     """The exit code: 0 fine, 1 slower, 2 bad input, 3 a counter changed, 4 no base, 5 inconclusive under --strict."""
+    return _guarded(_gate, options)
+
+
+def study(options: Namespace) -> int:
+    """The exit code of a step of the gate's own evidence; what was measured before an interrupt is kept."""
+    return _guarded(_study, options)
+
+
+def _guarded(command: Callable[[Namespace], int], options: Namespace) -> int:
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return _gate(options)
+        return command(options)
     except NoBase as wrong:
         return _refuse(str(wrong), NO_BASE)
     except WorkerFailed as wrong:
         return _refuse(f"the {wrong}", BAD_INPUT if wrong.side == HEAD else NO_BASE)
     except KeyboardInterrupt:
-        return _refuse("interrupted; nothing is judged, and no process or worktree is left", INTERRUPTED)
+        return _refuse("interrupted; nothing more is judged, and no process or worktree is left", INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -47,6 +56,17 @@ def _gate(options: Namespace) -> int:
     if options.exact:
         return _exact_alone(options)
     return _against_base(options, time.monotonic())
+
+
+def _study(options: Namespace) -> int:
+    if options.step == "collect":
+        from reports.gate_study import collect
+
+        return collect(options, _say)
+    from reports.gate_evidence import render
+
+    print("\n".join(map(str, render(options.file))))
+    return FINE
 
 
 def _exact_alone(options: Namespace) -> int:

@@ -11,12 +11,14 @@ from typing import Any
 from reports.gate import HEAD, Block, Reading, Round
 from reports.gate_workers import Side, Worker, WorkerFailed, workers
 
+DEFAULT = ("ar", "mask_predict", "ctc")  # what is timed in every gate: one by one, in rounds, at once
 SHORTEST_UNIT_S = 0.010  # shorter calls are timed several in a row …
 LONGEST_UNIT_S = 0.400  # … and longer ones not at all: the machine changes under them
 CELL_S = 0.3  # how long each side works on a cell in a block
 ROUNDS = (3, 15)  # at least, at most
 
 Key = tuple[str, int]  # strategy, length
+Burden = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Session:
     ends_at: float = math.inf  # of the monotonic clock; what must be measured is measured even then
     say: Callable[[str], None] = lambda line: None
     untimed_calls: int = 0  # before each unit, where one process runs several strategies and their caches
+    burdens: Mapping[str, Mapping[Key, Burden]] = field(default_factory=dict)  # by side: what slows it down on purpose
     units: dict[Key, Unit] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     n_blocks: int = 0
@@ -53,7 +56,7 @@ class Session:
             asked = {side: worker for side, (worker, _) in started.items()}
             cells = _same_cells({side: said for side, (_, said) in started.items()})
             self._warm_up(asked, cells)
-            rounds = _rounds(asked, cells, self.units, draw, self.untimed_calls)
+            rounds = self._rounds(asked, cells, draw)
         self.n_blocks += 1
         self.longest_s = max(self.longest_s, time.monotonic() - began)
         self.say(f"block {self.n_blocks}: {', '.join(strategies)} ({time.monotonic() - began:.0f} s)")
@@ -83,6 +86,26 @@ class Session:
             if not self.units[key].rounds and note not in self.left_out:
                 self.left_out.append(note)
 
+    def _rounds(self, asked: Mapping[str, Worker], cells: Sequence[Key], draw: random.Random) -> dict[str, list[Round]]:
+        """All rounds of a block by strategy; cells in a new order each time, sides in every order in turn."""
+        found: dict[str, list[Round]] = {strategy: [] for strategy, _ in cells}
+        orders = list(permutations(asked))
+        draw.shuffle(orders)
+        for nth in range(max(self.units[key].rounds for key in cells)):
+            due = [index for index, key in enumerate(cells) if nth < self.units[key].rounds]
+            draw.shuffle(due)
+            for index in due:
+                key, order = cells[index], orders[(nth + index) % len(orders)]
+                readings = {side: self._unit(asked[side], index, key) for side in order}
+                found[key[0]].append(Round(key[1], readings))
+        return found
+
+    def _unit(self, worker: Worker, index: int, key: Key) -> Reading:
+        command = {"do": "time", "cell": index, "calls": self.units[key].calls, "untimed": self.untimed_calls}
+        if burden := self.burdens.get(worker.side.name, {}).get(key):
+            command["burden"] = burden
+        return reading(worker, worker.ask(command), key)
+
 
 def choose_unit(call_s: float) -> Unit:
     """How to time a call of `call_s` seconds; no rounds where it is too long."""
@@ -98,25 +121,6 @@ def reading(worker: Worker, answer: Mapping[str, Any], key: Key) -> Reading:
     if "error" in answer:
         raise WorkerFailed(worker.side.name, f"{key[0]}@{key[1]} fails: {answer['error']}")
     return Reading(answer["cpu_s"], answer["wall_s"])
-
-
-def _rounds(
-    asked: Mapping[str, Worker], cells: Sequence[Key], units: Mapping[Key, Unit], draw: random.Random, untimed: int
-) -> dict[str, list[Round]]:
-    """All rounds of a block by strategy; cells in a new order each time, sides in every order in turn."""
-    found: dict[str, list[Round]] = {strategy: [] for strategy, _ in cells}
-    orders = list(permutations(asked))
-    draw.shuffle(orders)
-    for nth in range(max(units[key].rounds for key in cells)):
-        due = [index for index, key in enumerate(cells) if nth < units[key].rounds]
-        draw.shuffle(due)
-        for index in due:
-            key, readings = cells[index], {}
-            command = {"do": "time", "cell": index, "calls": units[key].calls, "untimed": untimed}
-            for side in orders[(nth + index) % len(orders)]:
-                readings[side] = reading(asked[side], asked[side].ask(command), key)
-            found[key[0]].append(Round(key[1], readings))
-    return found
 
 
 def _same_cells(greetings: Mapping[str, Mapping[str, Any]]) -> list[Key]:

@@ -47,7 +47,7 @@ class _Work:
         self.owed += self.products
         row = inputs[0][0, :1]  # [1, D]
         for _ in range(int(self.owed)):
-            row @ self.weight.t()
+            row @ self.weight.T
         self.owed -= int(self.owed)
         if self.sleep_s:
             time.sleep(self.sleep_s)

@@ -72,7 +72,7 @@ def test_time_spent_waiting_is_found_though_the_processor_is_idle(repo: Repo) ->
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"PASSES_MORE": 1}, "exact: ar@16: charged_decode_calls 16 committed, 17 here: CHANGED"),
+        ({"PASSES_MORE": 1}, "exact: ar@16: seen_decoder_calls 16 committed, 17 here: CHANGED"),
         ({"RAISES": True}, "exact: ar@16: fails: RuntimeError: the toy is broken: CHANGED"),
         ({"NAMES": ("ar", "mask_predict", "ctc2")}, "exact: ctc@16: this cell is gone: CHANGED"),
         ({"NAMES": ("ar", "mask_predict")}, "exact: ctc@64: this cell is gone: CHANGED"),
@@ -97,7 +97,7 @@ def test_a_change_that_the_committed_counters_tell_of_is_noted_and_timed(repo: R
     code, out, _ = repo.gate("--base", "HEAD", *AR)
     assert code == 0
     assert any(
-        line.startswith("note: meant, as the committed counters say: ar@16: charged_decode_calls 16") for line in out
+        line.startswith("note: meant, as the committed counters say: ar@16: seen_decoder_calls 16") for line in out
     )
 
 
@@ -212,7 +212,7 @@ def test_an_interrupt_leaves_no_process_and_no_worktree(repo: Repo, signal_numbe
     process.send_signal(signal_number)
     _, error = process.communicate()
     assert process.returncode == 130
-    assert error.splitlines()[-1] == "gate: interrupted; nothing is judged, and no process or worktree is left"
+    assert error.splitlines()[-1] == "gate: interrupted; nothing more is judged, and no process or worktree is left"
     assert "Traceback" not in error
     assert repo.traces() == []
     assert state(repo) == before

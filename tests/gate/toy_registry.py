@@ -5,6 +5,10 @@ Copied into a repository of its own by `toys.py`; the numbers below are what a t
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from generators.base import Capability, FinishReason, Generation, Phase, Placement, Request, Stopwatch
 from suites import gate_worker
@@ -48,11 +52,44 @@ class Words:
         return self.encode(text)[:-1]
 
 
+class Weight:
+    """A product with it takes ten microseconds."""
+
+    __array_ufunc__ = None
+
+    @property
+    def T(self) -> "Weight":
+        return self
+
+    def __rmatmul__(self, row: Any) -> None:
+        Clock.cpu_ns += 10_000
+        Clock.wall_ns += 10_000
+
+
+class Module:
+    """What of a torch module a hook needs."""
+
+    def __init__(self) -> None:
+        self.hooks: list[Any] = []
+
+    def register_forward_pre_hook(self, hook: Any, with_kwargs: bool = False) -> Any:
+        entry = (hook, with_kwargs)
+        self.hooks.append(entry)
+        return SimpleNamespace(remove=lambda: self.hooks.remove(entry))
+
+    def __call__(self, states: Any) -> None:
+        for hook, with_kwargs in self.hooks:
+            hook(self, (states,), {}) if with_kwargs else hook(self, (states,))
+
+
 class Toy:
     capabilities = frozenset({Capability.EXACT_LENGTH, Capability.COUNTS})
 
     def __init__(self, label: str) -> None:
         self.label, self.calls = label, 0
+        self.encoder, self.decoder = Module(), Module()
+        self.decoder.layers = [SimpleNamespace(fc1=SimpleNamespace(weight=Weight()))]
+        self.model = SimpleNamespace(model=SimpleNamespace(encoder=self.encoder, decoder=self.decoder))
 
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
         if RAISES:
@@ -61,7 +98,10 @@ class Toy:
         spent_s = COST * (FIXED_S + 0.001 * n) * (1 + 0.01 * (self.calls % 3))
         Clock.cpu_ns += round(spent_s * 1e9)
         Clock.wall_ns += round((spent_s + WAITING_S) * 1e9)
-        stopwatch.lap(Phase.DECODE, calls=n + PASSES_MORE, positions=n)
+        self.encoder(np.ones((1, 5, 2)))
+        for _ in range(n + PASSES_MORE):  # a pass more than it owns up to
+            self.decoder(np.ones((1, 1, 2)))
+        stopwatch.lap(Phase.DECODE, calls=n, positions=n)
         return Generation(
             token_ids=((1,) * n,), tokens_raw=(n,), finish_reasons=(FinishReason.LENGTH,), steps=tuple(stopwatch.steps)
         )
