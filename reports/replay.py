@@ -180,11 +180,12 @@ def _said(trace: Trace, pace: tuple[float, ...], record: Record) -> str:
     if not standing:
         return "no tokens"
     committed = sorted({slot.changes[-1].frame for slot in standing})
-    first, last = (f"{number(pace[frame])}" for frame in (committed[0], committed[-1])) if pace else ("", "")
+    said = f"{len(standing)} token{'s' if len(standing) > 1 else ''}"
     if len(committed) == 1:
-        said = f"{len(standing)} tokens, all at once" + (f" at {last} ms" if pace else "")
+        said += ", all at once" + (f" at {_ms(pace[committed[0]])} ms" if pace else "")
     else:
-        said = f"{len(standing)} tokens in {len(committed)} steps" + (f", {first} to {last} ms" if pace else "")
+        ends = f", {_ms(pace[committed[0]])} to {_ms(pace[committed[-1]])} ms" if pace else ""
+        said += f" in {len(committed)} steps{ends}"
     over, out = _undone(trace.slots)
     said += f"; {over} written over" if over else ""
     said += f"; {out} taken out" if out else ""
