@@ -112,7 +112,8 @@ def _held_out_error(xs: Array, ys: Array, degree: int) -> Array:
     for held in range(ys.shape[-1]):
         rest = np.arange(ys.shape[-1]) != held
         rows = powers[:, rest] / ys[:, rest, None]  # each equation over its y: relative errors are what is squared
-        weights = np.linalg.pinv(rows).sum(axis=-1)  # times a right-hand side of ones
+        turned = rows.swapaxes(-1, -2)
+        weights = (np.linalg.pinv(turned @ rows, hermitian=True) @ turned).sum(axis=-1)  # the right-hand sides are 1
         errors.append(np.abs((powers[:, held] * weights).sum(axis=-1) / ys[:, held] - 1))
     found: Array = np.mean(errors, axis=0)
     return found

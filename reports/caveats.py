@@ -7,6 +7,13 @@ from reports.names import clipped, visible
 from reports.summary import Cell, Contestant, Summary
 
 THREADS = "at the run's threads"
+SPEEDUP = (
+    "Speedup: the denominator's median time per kept token over the contestant's, in the repeats both ran; the table "
+    "has their number n."
+)
+TIMING = (
+    "Timing leaves out loading, tokenising, detokenising, scoring and warm-up; see How it was measured, at the end."
+)
 
 
 def strongest(summary: Summary, task: str, cells: Iterable[Cell]) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reports.drawing import MUTED, PAPER, TEXT, Canvas, Draw
+from reports.drawing import INK, MUTED, PAPER, TEXT, Canvas, Draw
 from reports.labels import Box, scattered, stacked
 from reports.names import LINE_STYLES, Look, squeezed
 from reports.summary import Estimate
@@ -30,6 +30,8 @@ class Series:
     variant: int  # among the series of its strategy: 0 is drawn solid and filled
     look: Look
     points: tuple[Point, ...]  # by rising x
+    fit: tuple[Point, ...] = ()  # the fitted line through them and its band, drawn instead of joining them
+    crossings: tuple[Point, ...] = ()  # where that line crosses another, with the interval across
 
     @property
     def colour(self) -> str:
@@ -109,9 +111,21 @@ def _lines(ax: "Axes", series: Sequence[Series]) -> None:
         face = one.colour if one.variant == 0 else PAPER  # variants of a strategy are hollow
         xs, ys = [p.x for p in one.points], [p.y for p in one.points]
         _intervals(ax, one)
-        ax.plot(
-            xs, ys, linestyle=style, marker=one.look.marker, color=one.colour, markerfacecolor=face, markeredgewidth=1.3
-        )
+        _fit(ax, one, style)
+        marks = ax.plot(xs, ys, linestyle="none" if one.fit else style, marker=one.look.marker, color=one.colour)
+        marks[0].set(markerfacecolor=face, markeredgewidth=1.3)
+
+
+def _fit(ax: "Axes", one: Series, style: Any) -> None:
+    """The fitted line, the band of its intervals, and a ring at each crossing, whose interval is a thick bar."""
+    ax.plot([p.x for p in one.fit], [p.y for p in one.fit], linestyle=style, color=one.colour)
+    band = [(p.x, p.low, p.high) for p in one.fit if p.low is not None and p.high is not None]
+    if band:
+        xs, lows, highs = zip(*band, strict=True)
+        ax.fill_between(xs, lows, highs, color=one.colour, alpha=0.18, linewidth=0)
+    for p in one.crossings:
+        ax.plot(list(p.across or (p.x, p.x)), [p.y, p.y], color=one.colour, linewidth=5, alpha=0.45)
+        ax.plot([p.x], [p.y], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
 
 
 def _intervals(ax: "Axes", one: Series) -> None:
