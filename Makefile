@@ -32,7 +32,7 @@ FIND_CHROMIUM := command -v chromium || command -v chromium-browser || command -
 find_python = set -- $(PYTHONS); [ -z "$$PYTHON" ] || set -- "$$PYTHON"; candidates="$$*"; \
 	for python; do "$$python" -c '$(1)' >/dev/null 2>&1 && break; python=; done
 
-.PHONY: help setup bench test lint suite report gate gate-exact gate-ratio baseline gate-study train microbench open clean doctor always
+.PHONY: help setup bench test lint suite report gate gate-exact gate-ratio baseline gate-study train microbench selfcheck open clean doctor always
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -89,6 +89,9 @@ train: $(STAMP) ## train a model: MODEL=ar [CORPUS=folder] [DEVICE=cuda]
 microbench: $(STAMP) ## time a decode step and a parallel pass, then the parallel strategies against their bare passes
 	@$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-only
 	@$(BIN)/python tests/benchmarks/floors.py
+
+selfcheck: $(STAMP) ## race contestants of known cost: does what is true come out?
+	@$(BIN)/python -m suites selfcheck
 
 open: ## show the newest report in a browser
 	@newest=$$(ls -t runs/*/report.html 2>/dev/null | head -n 1); \

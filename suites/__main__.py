@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from suites.prepare import Prepared
     from suites.race import Outcome
 
-INCOMPATIBLE, OUR_BUG, INTERRUPTED = 4, 70, 130
+CHECK_FAILED, INCOMPATIBLE, OUR_BUG, INTERRUPTED = 1, 4, 70, 130
 
 
 def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = None) -> int:
-    """The exit code: 0 fine, 2 bad input, 4 a run that does not fit or is not whole, 70 our bug, 130 interrupted."""
+    """The exit code: 0 fine, 1 a failed self-check, 2 bad input, 4 a run that does not fit or is not whole, 70 our bug,
+    130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parse(given)
     before = signal.signal(signal.SIGTERM, _interrupt)
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = N
         if options.command == "gate-worker":
             return _gate_worker(options, registry)
         commands = {"list": _list, "validate": _validate, "rescore": _rescore, "overhead": _overhead}
-        return {**commands, "agreement": _agreement}[options.command](options)
+        return {**commands, "agreement": _agreement, "selfcheck": _selfcheck}[options.command](options)
     except Refusal as refusal:
         print(f"suites: {refusal}", file=sys.stderr)
         return refusal.exit_code
@@ -165,6 +166,26 @@ def _overhead(options: Namespace) -> int:
     text = f"in a sample {found.in_sample_us:.1f} us, a whole trial {found.whole_trial_us:.1f} us"
     print(_json(asdict(found)) if options.json else f"median of {found.trials} trials of nothing: {text}")
     return 0
+
+
+def _selfcheck(options: Namespace) -> int:
+    """0 where every check passed, 1 where one failed."""
+    from suites.selfcheck import Check, selfcheck
+
+    checks: list[Check] = []
+
+    def say(check: Check) -> None:
+        checks.append(check)
+        text = f"{'ok  ' if check.passed else 'FAIL'} {check.name}: {check.got} (wanted: {check.wanted})"
+        print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
+
+    began_s = time.monotonic()
+    passed = selfcheck(say)
+    seconds = round(time.monotonic() - began_s, 1)
+    failed = sum(not check.passed for check in checks)
+    told = {"passed": passed, "seconds": seconds, "checks": [asdict(check) for check in checks]}
+    print(_json(told) if options.json else f"{len(checks)} checks in {seconds:g} s, {failed} failed")
+    return 0 if passed else CHECK_FAILED
 
 
 def _agreement(options: Namespace) -> int:

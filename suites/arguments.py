@@ -29,6 +29,7 @@ def make_parser() -> argparse.ArgumentParser:
     rescore = commands.add_parser("rescore", help="score the saved outputs of a run anew, without generating again")
     rescore.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
     commands.add_parser("overhead", help="measure what the harness itself adds to a trial")
+    commands.add_parser("selfcheck", help="race contestants of known cost: is what comes out true? (some minutes)")
     agreement = commands.add_parser("agreement", help="compare an engine's outputs with those of ar, token by token")
     agreement.add_argument("engine", metavar="ENGINE", help="hf_generate, ctranslate2, … on the weights it names")
     agreement.add_argument("--task", default="verse", help="verse, passage, mixed, or a TSV file's path")

@@ -30,7 +30,7 @@ class Nothing:
 class Letters:
     """A codec of one token a character."""
 
-    max_source_tokens = 100
+    max_source_tokens = 500
     eos_token_id = 0
 
     def encode(self, text: str) -> tuple[int, ...]:
@@ -40,6 +40,9 @@ class Letters:
 
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(map(chr, ids))
+
+    def piece(self, token_id: int) -> str:
+        return chr(token_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
