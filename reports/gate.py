@@ -1,12 +1,13 @@
 """The latency gate's judgement: pairs in, verdict out. No clock, no file and no process, so that it can be proved.
 
 A *round* is one timed unit of every side on one cell (a strategy at a length), a *block* all rounds of one strategy in
-one set of fresh processes. Within a block a ratio is a median over rounds, then a mean over lengths; blocks are the
-sample, because memory layout and allocators differ from process to process and not from call to call.
+one set of fresh processes: one of the head, two of the base. Within a block a ratio is a median over rounds, then a
+mean over lengths; blocks are the sample, because memory layout and allocators differ from process to process and not
+from call to call.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 
 from metrics.bounds import Bounds, mean_bounds
 
-Clock = Literal["cpu", "wall"]
+Clock = Literal["cpu_s", "wall_s"]
 BASE, HEAD, AGAIN = "base", "head", "again"  # `again` is the base's code in processes of its own: the control
 
 TOLERATED = math.log(1.05)  # a slowdown this small is not refused
@@ -51,31 +52,42 @@ class Block:
 
     @cached_property
     def head(self) -> dict[str, dict[int, float]]:
-        """log(head / base) by clock and length: medians over rounds."""
-        return {clock: self._ratios(HEAD, index) for index, clock in enumerate(("cpu", "wall"))}
+        """log(head / base) by clock and length, medians over rounds; the base is the mean of its two processes."""
+        return {clock: self._ratios(HEAD, (BASE, AGAIN), at) for at, clock in enumerate(Reading._fields)}
 
     @cached_property
     def control(self) -> dict[str, dict[int, float]]:
-        """log(again / base), likewise."""
-        return {clock: self._ratios(AGAIN, index) for index, clock in enumerate(("cpu", "wall"))}
-
-    def _ratios(self, side: str, clock: int) -> dict[int, float]:
-        logs: dict[int, list[float]] = {}
-        for one in self.rounds:
-            logs.setdefault(one.length, []).append(_log_ratio(one, side, clock))
-        return {length: float(np.median(values)) for length, values in sorted(logs.items())}
+        """log(again / base) likewise: two processes of the same code, and independent of `head`."""
+        return {clock: self._ratios(AGAIN, (BASE,), at) for at, clock in enumerate(Reading._fields)}
 
     @cached_property
     def parts(self) -> dict[str, tuple[float, float] | None]:
         """Relative change of slope, and of intercept to the base's shortest time, by clock; None without a line."""
-        return {"cpu": _parts_of(self, "cpu"), "wall": _parts_of(self, "wall")}
+        return {clock: _parts_of(self, clock) for clock in Reading._fields}
 
-    def seconds(self, side: str, clock: Clock) -> dict[int, float]:
+    def seconds(self, side: str, clock: str) -> dict[int, float]:
         """The median seconds of a side by length."""
-        samples: dict[int, list[float]] = {}
+        at = Reading._fields.index(clock)
+        return self._medians(lambda one: one.readings[side][at])
+
+    def _ratios(self, side: str, others: Sequence[str], at: int) -> dict[int, float]:
+        return self._medians(
+            lambda one: _log(one.readings[side][at]) - sum(_log(one.readings[o][at]) for o in others) / len(others)
+        )
+
+    def _medians(self, value: Callable[[Round], float]) -> dict[int, float]:
+        found: dict[int, list[float]] = {}
         for one in self.rounds:
-            samples.setdefault(one.length, []).append(one.readings[side][clock == "wall"])
-        return {length: float(np.median(values)) for length, values in sorted(samples.items())}
+            found.setdefault(one.length, []).append(value(one))
+        return {length: float(np.median(values)) for length, values in sorted(found.items())}
+
+
+class Found(NamedTuple):
+    """A bound that lies beyond its limit."""
+
+    what: Literal["effect", "cell", "wall"]
+    limit: float
+    length: int = 0  # of a cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +96,7 @@ class Judgement:
 
     outcome: Literal["slower", "fine", "open"]
     reason: str
+    found: Found | None  # what is slower, where something is
     blocks: int
     effect: Bounds  # head over base, mean over the lengths
     wall: Bounds
@@ -94,41 +107,51 @@ class Judgement:
     fixed: Bounds | None  # change of the intercept relative to the base's time at the shortest length
 
 
-def judge(blocks: Sequence[Block], alpha: float, clock: Clock = "cpu") -> Judgement:
+def judge(blocks: Sequence[Block], alpha: float, clock: Clock = "cpu_s") -> Judgement:
     """The judgement on one strategy; each bound that decides misses with probability `alpha`.
 
     Raises ValueError for no blocks, for blocks of different lengths, and for a time that is not above 0.
     """
     lengths = _lengths(blocks)
     effect = mean_bounds([_mean(block.head[clock]) for block in blocks], alpha)
-    wall = mean_bounds([_mean(block.head["wall"]) for block in blocks], alpha)
+    wall = mean_bounds([_mean(block.head["wall_s"]) for block in blocks], alpha)
     control = mean_bounds([_mean(block.control[clock]) for block in blocks], CONTROL_ALPHA)
     cells = {n: mean_bounds([block.head[clock][n] for block in blocks], alpha / len(lengths)) for n in lengths}
-    outcome, reason = _decide(len(blocks), effect, wall, control, cells)
+    outcome, reason, found = _decide(len(blocks), effect, wall, control, cells)
     per_token, fixed = _parts(blocks, clock)
     return Judgement(
-        outcome=outcome, reason=reason, blocks=len(blocks), effect=effect, wall=wall, control=control, cells=cells,
-        findable=_findable([_mean(block.head[clock]) for block in blocks], effect),
+        outcome=outcome, reason=reason, found=found, blocks=len(blocks), effect=effect, wall=wall, control=control,
+        cells=cells, findable=_findable([_mean(block.head[clock]) for block in blocks], effect),
         per_token=per_token, fixed=fixed,
     )  # fmt: skip
 
 
+def confirms(found: Found, again: Judgement) -> bool:
+    """Whether fresh blocks show what was found: as large, and surely more than nothing.
+
+    They need not prove by themselves what the blocks before them did. An alarm takes both, so that a confirmation which
+    goes along one time in twenty still makes false alarms twenty times as rare.
+    """
+    bounds = again.cells[found.length] if found.what == "cell" else getattr(again, found.what)
+    return bool(bounds.value > found.limit and bounds.lower > 0)
+
+
 def _decide(
     n_blocks: int, effect: Bounds, wall: Bounds, control: Bounds, cells: Mapping[int, Bounds]
-) -> tuple[Literal["slower", "fine", "open"], str]:
+) -> tuple[Literal["slower", "fine", "open"], str, Found | None]:
     if n_blocks < MIN_BLOCKS:
-        return "open", f"{n_blocks} of at least {MIN_BLOCKS} sets of processes measured"
+        return "open", f"{n_blocks} of at least {MIN_BLOCKS} sets of processes measured", None
     if control.lower < -CONTROL_LIMIT or control.upper > CONTROL_LIMIT:
-        return "open", "the machine is unfit: base against base strays beyond ±5 %"
+        return "open", "the machine is unfit: base against base strays beyond ±5 %", None
     if effect.lower > TOLERATED:
-        return "slower", "slower by more than 5 %"
+        return "slower", "slower by more than 5 %", Found("effect", TOLERATED)
     if bad := [length for length, bounds in cells.items() if bounds.lower > CELL_LIMIT]:
-        return "slower", f"at {bad[0]} tokens alone slower by more than 15 %"
+        return "slower", f"at {bad[0]} tokens alone slower by more than 15 %", Found("cell", CELL_LIMIT, bad[0])
     if wall.lower > WALL_LIMIT:
-        return "slower", "wall time grew by more than 25 %: waiting, not work"
+        return "slower", "wall time grew by more than 25 %: waiting, not work", Found("wall", WALL_LIMIT)
     if effect.upper < TOLERATED:
-        return "fine", "not slower by more than 5 %"
-    return "open", "the interval holds both less and more than 5 %"
+        return "fine", "not slower by more than 5 %", None
+    return "open", "the interval holds both less and more than 5 %", None
 
 
 def _parts(blocks: Sequence[Block], clock: Clock) -> tuple[Bounds | None, Bounds | None]:
@@ -140,8 +163,9 @@ def _parts(blocks: Sequence[Block], clock: Clock) -> tuple[Bounds | None, Bounds
     return per_token, fixed
 
 
-def _parts_of(block: Block, clock: Clock) -> tuple[float, float] | None:
-    base, head = block.seconds(BASE, clock), block.seconds(HEAD, clock)
+def _parts_of(block: Block, clock: str) -> tuple[float, float] | None:
+    first, second, head = (block.seconds(side, clock) for side in (BASE, AGAIN, HEAD))
+    base = {length: math.sqrt(first[length] * second[length]) for length in first}
     if len(base) < 2:
         return None
     (a_base, b_base), (a_head, b_head) = _line(base), _line(head)
@@ -162,17 +186,16 @@ def _findable(effects: Sequence[float], effect: Bounds) -> float:
 
 
 def _lengths(blocks: Sequence[Block]) -> list[int]:
-    found = {tuple(block.head["cpu"]) for block in blocks}
+    found = {tuple(block.head["cpu_s"]) for block in blocks}
     if len(found) != 1 or found == {()}:
         raise ValueError(f"a judgement needs blocks of the same lengths, got {sorted(found)}")
     return list(found.pop())
 
 
-def _log_ratio(one: Round, side: str, clock: int) -> float:
-    above, below = one.readings[side][clock], one.readings[BASE][clock]
-    if not (above > 0 and below > 0 and math.isfinite(above) and math.isfinite(below)):
-        raise ValueError(f"a timed unit must take more than 0 s, got {above} and {below}")
-    return math.log(above / below)
+def _log(seconds: float) -> float:
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise ValueError(f"a timed unit must take more than 0 s, got {seconds}")
+    return math.log(seconds)
 
 
 def _mean(values: Mapping[int, float]) -> float:

@@ -93,7 +93,7 @@ def note(finding: Finding, blocks: Mapping[str, Block], units: Mapping[tuple[str
     """Add a block to what is known of a claim, and judge it once there are enough."""
     claim = finding.claim
     candidate, reference = (
-        blocks[name].seconds(HEAD, "cpu").get(claim.length, math.nan) / units[name, claim.length].calls
+        blocks[name].seconds(HEAD, "cpu_s").get(claim.length, math.nan) / units[name, claim.length].calls
         for name in (claim.candidate, claim.reference)
     )
     if math.isnan(candidate) or math.isnan(reference):  # too long a call to be timed

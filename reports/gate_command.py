@@ -98,7 +98,7 @@ def _against_base(options: Namespace, began: float) -> int:
             sides=[*sides, Side(AGAIN, base.tree)], lengths=LENGTHS, device=options.device, seed=options.seed,
             ends_at=deadline, say=_say,
         )  # fmt: skip
-        judged = verdicts(strategies, session.measure, "cpu" if options.device == "cpu" else "wall")
+        judged = verdicts(strategies, session.measure, "cpu_s" if options.device == "cpu" else "wall_s")
     missing = [f"{name} was not measured: no time left" for name in strategies if name not in judged]
     notes = (*outcome.notes, *session.left_out, *missing)
     return _finish(options, outcome.judged(judged, notes, strategies))

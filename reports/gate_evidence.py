@@ -62,7 +62,7 @@ def evaluate(study: Study, seed: int = SEED, **sizes: int) -> dict[str, Any]:
             continue
         pools = {scenario: pool(blocks, scenario) for scenario in SCENARIOS}
         scenarios = {scenario: _scenario(one, seed, sizes) for scenario, one in pools.items()}
-        rivals = {rule: {s: list(alarms(blocks, s, rule)) for s in SCENARIOS} for rule in RULES}
+        rivals = {rule: {s: alarms(blocks, s, rule) for s in SCENARIOS} for rule in RULES}
         loads[load] = {
             "blocks": len(blocks),
             "scenarios": scenarios,

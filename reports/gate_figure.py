@@ -34,6 +34,8 @@ def _panel(ax: "Axes", load: str, found: Mapping[str, Any]) -> None:
     x = [100 * math.expm1(sum(e := list(scenarios[name]["log_effects"].values())) / len(e)) for name in SIZES]
     styles = iter(("--", "-.", ":", (0, (6, 2)), (0, (1, 3))))
     for rule, row in found["rivals"].items():
+        if row["aa"] is None:  # too few blocks for this rule
+            continue
         ax.plot(x, [row[name][0] for name in SIZES], color=OTHERS, linestyle=next(styles), linewidth=1.2, label=rule)
     values = [scenarios[name]["found"] for name in SIZES]
     ax.plot(x, [value for value, _, _ in values], color=GATE, marker="o", linewidth=2, label="this gate")

@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reports.gate import Block, Clock, Judgement, judge
+from reports.gate import Block, Clock, Judgement, confirms, judge
 
-LOOKS = (5, 8, 12)  # sets of fresh processes seen at each look
-CONFIRMING = 5  # fresh sets that a regression must show in once more …
-CONFIRM_ALPHA = 0.05  # … by themselves
+LOOKS = (5, 9, 14)  # sets of fresh processes seen at each look
+CONFIRMING = 5  # fresh sets in which a regression must show once more: as large, and surely above nothing …
+CONFIRM_ALPHA = 0.05  # … with a bound that misses this often
 ALPHA = 0.01  # of the whole gate
 
 Word = Literal["PASS", "REGRESSION", "INCONCLUSIVE"]
+WORDS: dict[str, Word] = {"fine": "PASS", "slower": "REGRESSION", "open": "INCONCLUSIVE"}
 Measure = Callable[[Sequence[str], bool], Mapping[str, Block] | None]
 """A block for each of the strategies from one set of fresh processes.
 
@@ -34,7 +35,7 @@ class Verdict:
 
 
 def verdicts(
-    strategies: Sequence[str], measure: Measure, clock: Clock = "cpu", looks: Sequence[int] = LOOKS
+    strategies: Sequence[str], measure: Measure, clock: Clock = "cpu_s", looks: Sequence[int] = LOOKS
 ) -> dict[str, Verdict]:
     """The verdict on each strategy, measured as far as needed; a strategy without a single block is left out."""
     alpha = ALPHA / (len(looks) * len(strategies))
@@ -68,18 +69,10 @@ def _collect(
 
 def _verdict(judgement: Judgement, blocks: Sequence[Block], again: Sequence[Block], clock: Clock) -> Verdict:
     confirmation = judge(again, CONFIRM_ALPHA, clock) if again else None
-    word, why = _word(judgement, confirmation)
+    word, why = WORDS[judgement.outcome], judgement.reason
+    if judgement.found and not (confirmation and confirms(judgement.found, confirmation)):
+        word, why = "INCONCLUSIVE", f"{why}, but fresh processes did not confirm it"
     return Verdict(
         word=word, why=why, judgement=judgement, confirmation=confirmation, blocks=tuple(blocks),
         confirming=tuple(again),
     )  # fmt: skip
-
-
-def _word(judgement: Judgement, confirmation: Judgement | None) -> tuple[Word, str]:
-    if judgement.outcome == "fine":
-        return "PASS", judgement.reason
-    if judgement.outcome == "open":
-        return "INCONCLUSIVE", judgement.reason
-    if confirmation is not None and confirmation.outcome == "slower":
-        return "REGRESSION", judgement.reason
-    return "INCONCLUSIVE", f"{judgement.reason}, but fresh processes did not confirm it"

@@ -20,7 +20,14 @@ from reports.gate_looks import verdicts
 
 RESAMPLES = 100  # of the blocks
 GATES = 40  # replayed on each
-SCENARIOS = {"aa": AGAIN, "plus5": "plus5", "plus10": "plus10", "plus20": "plus20", "fixed": "fixed", "sleep": "sleep"}
+SCENARIOS = {
+    "aa": "third",
+    "plus5": "plus5",
+    "plus10": "plus10",
+    "plus20": "plus20",
+    "fixed": "fixed",
+    "sleep": "sleep",
+}
 
 Rounds = tuple[Round, ...]
 Pool = Sequence[Mapping[str, Block]]  # a gate's blocks: by strategy
@@ -56,7 +63,7 @@ def read_study(file: Path) -> Study:
             torn += 1
             continue
         if study is None:
-            if value.get("kind") != "setup":
+            if not isinstance(value, dict) or value.get("kind") != "setup":
                 break
             study = Study(value)
         elif value["kind"] == "block":
@@ -69,20 +76,9 @@ def read_study(file: Path) -> Study:
 
 
 def pool(blocks: Sequence[Mapping[str, Rounds]], scenario: str) -> list[dict[str, Block]]:
-    """The blocks in which the scenario's side is the head.
-
-    In `aa` the head is the control itself, so there the next block lends its control. Raises ValueError under two
-    blocks.
-    """
-    if len(blocks) < 2:
-        raise ValueError(f"a replay needs two blocks or more, got {len(blocks)}")
+    """The blocks in which the scenario's side is the head."""
     side = SCENARIOS[scenario]
-    following = [*blocks[1:], blocks[0]]
-    return [
-        {name: Block(tuple(_cast(*pair, side) for pair in zip(rounds, _match(rounds, later[name]), strict=True)))
-         for name, rounds in block.items()}
-        for block, later in zip(blocks, following, strict=True)
-    ]  # fmt: skip
+    return [{name: Block(tuple(_cast(one, side) for one in rounds)) for name, rounds in one.items()} for one in blocks]
 
 
 def shares(blocks: Pool, seed: int, resamples: int = RESAMPLES, gates: int = GATES) -> Shares:
@@ -122,7 +118,7 @@ def in_order(blocks: Pool) -> tuple[int, int]:
 def effects(blocks: Pool) -> dict[str, float]:
     """The mean log ratio of head to base in CPU time, by strategy: what the burden really weighed."""
     return {
-        name: float(np.mean([np.mean(list(block[name].head["cpu"].values())) for block in blocks]))
+        name: float(np.mean([np.mean(list(block[name].head["cpu_s"].values())) for block in blocks]))
         for name in blocks[0]
     }
 
@@ -152,24 +148,5 @@ def _rounds(compact: Sequence[Any]) -> Rounds:
     )
 
 
-def _match(rounds: Rounds, others: Rounds) -> list[Round]:
-    """For each round, one of the others at the same length."""
-    by_length: dict[int, list[Round]] = {}
-    for one in others:
-        by_length.setdefault(one.length, []).append(one)
-    used: Counter[int] = Counter()
-    found = []
-    for one in rounds:
-        same = by_length[one.length]
-        found.append(same[used[one.length] % len(same)])
-        used[one.length] += 1
-    return found
-
-
-def _cast(one: Round, other: Round, side: str) -> Round:
-    """The round with `side` as head; where that is the control, the control's ratio is the other round's."""
-    base, head, again = one.readings[BASE], one.readings[side], one.readings[AGAIN]
-    if side == AGAIN:
-        lent, under = other.readings[AGAIN], other.readings[BASE]
-        again = Reading(base.cpu_s * lent.cpu_s / under.cpu_s, base.wall_s * lent.wall_s / under.wall_s)
-    return Round(one.length, {BASE: base, HEAD: head, AGAIN: again})
+def _cast(one: Round, side: str) -> Round:
+    return Round(one.length, {BASE: one.readings[BASE], HEAD: one.readings[side], AGAIN: one.readings[AGAIN]})

@@ -3,7 +3,8 @@
 Each rule sees one strategy's cells: seconds by length, once of the older and once of the newer code.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import mannwhitneyu, ttest_1samp
@@ -49,33 +50,50 @@ def asv(old: Samples, new: Samples) -> bool:
     )
 
 
-RULES: dict[str, tuple[Rule, bool]] = {  # and whether the older timings are another block's, as a stored run's are
-    "pytest-benchmark, min:5%": (compare_fail(min), True),
-    "pytest-benchmark, mean:5%": (compare_fail(lambda sample: float(np.mean(sample))), True),
-    "pytest-benchmark, median:5%": (compare_fail(lambda sample: float(np.median(sample))), True),
-    "sequential t-test": (sequential_t_test, False),
-    "asv": (asv, False),
+@dataclass(frozen=True, slots=True)
+class Rival:
+    rule: Rule
+    stored: bool = False  # whether the older timings are those of the block before, as a stored run's would be
+    blocks: int = 1  # whose samples it sees at once
+
+
+RULES = {
+    "pytest-benchmark, min:5%": Rival(compare_fail(min), stored=True),
+    "pytest-benchmark, mean:5%": Rival(compare_fail(lambda sample: float(np.mean(sample))), stored=True),
+    "pytest-benchmark, median:5%": Rival(compare_fail(lambda sample: float(np.median(sample))), stored=True),
+    "sequential t-test": Rival(sequential_t_test),
+    "asv": Rival(asv, blocks=5),  # as many as our first look; of fewer samples its test could never say yes
 }
 
 
-def alarms(blocks: Sequence[Mapping[str, Rounds]], scenario: str, rule: str) -> Bounds:
-    """The share of blocks and strategies in which the rule calls the scenario's head slower, with exact 95 % bounds.
+def alarms(blocks: Sequence[Mapping[str, Rounds]], scenario: str, name: str) -> Bounds | None:
+    """The share of cases, a strategy in one or more blocks, in which the rule calls the scenario's head slower.
 
-    A stored run is the base of the block before. Raises ValueError under two blocks.
+    With exact 95 % bounds; None where there are too few blocks for a case.
     """
-    if len(blocks) < 2:
-        raise ValueError(f"rules are compared on two blocks or more, got {len(blocks)}")
-    says, stored = RULES[rule]
-    found = [
-        says(_samples((earlier if stored else block)[name], BASE), _samples(block[name], SCENARIOS[scenario]))
-        for earlier, block in zip(blocks[:-1], blocks[1:], strict=True)
-        for name in block
-    ]
-    return share_bounds(sum(found), len(found))
+    rival = RULES[name]
+    cases = list(_cases(blocks, SCENARIOS[scenario], rival))
+    return share_bounds(sum(rival.rule(old, new) for old, new in cases), len(cases)) if cases else None
 
 
-def _samples(rounds: Rounds, side: str) -> dict[int, list[float]]:
+def _cases(
+    blocks: Sequence[Mapping[str, Rounds]], side: str, rival: Rival
+) -> Iterator[tuple[dict[int, list[float]], dict[int, list[float]]]]:
+    """Older and newer seconds by length; no block counts twice."""
+    size = rival.blocks
+    for start in range(rival.stored, len(blocks) - size + 1, size):
+        newer = blocks[start : start + size]
+        older = [blocks[start - 1]] if rival.stored else newer
+        for strategy in newer[0]:
+            yield (
+                _samples([block[strategy] for block in older], BASE),
+                _samples([block[strategy] for block in newer], side),
+            )
+
+
+def _samples(blocks: Sequence[Rounds], side: str) -> dict[int, list[float]]:
     found: dict[int, list[float]] = {}
-    for one in rounds:
-        found.setdefault(one.length, []).append(one.readings[side].wall_s)
+    for rounds in blocks:
+        for one in rounds:
+            found.setdefault(one.length, []).append(one.readings[side].wall_s)
     return found

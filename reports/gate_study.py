@@ -27,7 +27,7 @@ from reports.gate_workers import ROOT, Side, Worker, workers
 SHARES = {"plus5": 0.05, "plus10": 0.10, "plus20": 0.20}  # extra work in every decoder pass
 FIXED_SHARE = 0.10  # of a call on average over the lengths, as the same work once in every call
 SLEEP_SHARE = 0.40  # of a call, slept away in its decoder passes
-SIDES = (BASE, AGAIN, *SHARES, "fixed", "sleep")
+SIDES = (BASE, AGAIN, "third", *SHARES, "fixed", "sleep")
 TRIALS = 9  # units by which a burden's weight is found
 PROBE = {"per_step": 20.0, "per_call": 400.0}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.gate import AGAIN, BASE, HEAD, Block, Reading, Round, judge
+from reports.gate import AGAIN, BASE, HEAD, Block, Found, Reading, Round, confirms, judge
 from reports.gate_looks import CONFIRMING, LOOKS, verdicts
 from reports.gate_words import change, line
 from tests.gate.synthetic_pairs import Cost, block, plain, times
@@ -67,7 +67,7 @@ def test_waiting_is_found_by_wall_time_alone() -> None:
 
 
 def test_on_an_accelerator_wall_time_decides() -> None:
-    assert judge(blocks(12, waiting_s=0.01), ALPHA, "wall").reason == "slower by more than 5 %"
+    assert judge(blocks(12, waiting_s=0.01), ALPHA, "wall_s").reason == "slower by more than 5 %"
 
 
 @pytest.mark.parametrize(
@@ -144,16 +144,21 @@ def test_the_order_of_blocks_and_rounds_changes_nothing(shape: tuple[int, float,
 
 @settings(max_examples=40)
 @given(shapes)
-def test_swapping_base_and_head_turns_the_effect_around(shape: tuple[int, float, float, int]) -> None:
+def test_the_two_processes_of_the_base_are_alike_to_the_head_and_the_control_turns_around(
+    shape: tuple[int, float, float, int],
+) -> None:
     seed, factor, between, n = shape
     made = [block(seed + i, times(factor), between=between, rounds=3) for i in range(n)]
     turned = [
-        Block(tuple(Round(r.length, {**r.readings, BASE: r.readings[HEAD], HEAD: r.readings[BASE]}) for r in b.rounds))
+        Block(
+            tuple(Round(r.length, {**r.readings, BASE: r.readings[AGAIN], AGAIN: r.readings[BASE]}) for r in b.rounds)
+        )
         for b in made
     ]
-    there, back = judge(made, ALPHA).effect, judge(turned, ALPHA).effect
-    assert back.value == pytest.approx(-there.value)
-    assert not (there.lower > math.log(1.05) and back.lower > math.log(1.05))
+    there, back = judge(made, ALPHA), judge(turned, ALPHA)
+    assert back.effect == pytest.approx(there.effect)
+    assert back.control.value == pytest.approx(-there.control.value)
+    assert back.control.upper == pytest.approx(-there.control.lower)
 
 
 def measured(head: Mapping[str, Cost], asked: list[tuple[str, ...]], limit: int = 10**6):  # type: ignore[no-untyped-def]
@@ -194,6 +199,21 @@ def test_a_slowdown_that_fresh_processes_do_not_show_is_no_regression() -> None:
     (verdict,) = verdicts(["ar"], measure).values()
     assert verdict.word == "INCONCLUSIVE"
     assert verdict.why == "slower by more than 5 %, but fresh processes did not confirm it"
+
+
+@pytest.mark.parametrize(
+    ("found", "again", "holds"),
+    [
+        (Found("effect", math.log(1.05)), blocks(5, times(1.12)), True),
+        (Found("effect", math.log(1.05)), blocks(5, times(1.03)), False),
+        (Found("cell", math.log(1.15), 16), blocks(5, lambda n: plain(n) * (1.3 if n == 16 else 1.0)), True),
+        (Found("cell", math.log(1.15), 32), blocks(5, lambda n: plain(n) * (1.3 if n == 16 else 1.0)), False),
+        (Found("wall", math.log(1.25)), blocks(5, waiting_s=0.03), True),
+        (Found("wall", math.log(1.25)), blocks(5, times(1.2)), False),
+    ],
+)
+def test_a_confirmation_is_of_the_very_thing_that_was_found(found: Found, again: list[Block], holds: bool) -> None:
+    assert confirms(found, judge(again, 0.05)) is holds
 
 
 def test_when_time_runs_out_the_blocks_so_far_are_judged_and_a_confirmation_is_still_made() -> None:

@@ -19,7 +19,7 @@ from reports.gate_study import SIDES
 from tests.gate.synthetic_pairs import block, plain
 from tests.gate.toys import QUIET, Repo
 
-FACTORS = {BASE: 1.0, AGAIN: 1.0, "plus5": 1.05, "plus10": 1.1, "plus20": 1.2, "fixed": 1.1, "sleep": 1.0}
+FACTORS = {BASE: 1.0, AGAIN: 1.0, "third": 1.0, "plus5": 1.05, "plus10": 1.1, "plus20": 1.2, "fixed": 1.1, "sleep": 1.0}
 SETUP = {"kind": "setup", "at": "2026-11-30T00:00:00+00:00", "commit": "0" * 40, "machine": "made up", "cells": []}
 
 
@@ -65,13 +65,6 @@ def test_a_scenario_weighs_what_its_side_was_burdened_with(study: Study) -> None
         assert list(found.values()) == pytest.approx([math.log(FACTORS[side])] * 2, abs=0.02)
 
 
-def test_the_same_code_borrows_its_control_from_another_block(study: Study) -> None:
-    blocks = study.blocks["quiet"]
-    (first, *_), (own, *_) = pool(blocks, "aa"), pool(blocks, "plus10")
-    assert first["ar"].control != own["ar"].control
-    assert first["ar"].head != first["ar"].control
-
-
 def test_the_replayed_gate_tells_equal_code_from_a_tenth_more(study: Study) -> None:
     same, slower = (shares(pool(study.blocks["quiet"], s), seed=1, resamples=4, gates=6) for s in ("aa", "plus20"))
     assert same.alarms.value == 0
@@ -85,19 +78,21 @@ def test_the_replayed_gate_tells_equal_code_from_a_tenth_more(study: Study) -> N
 def test_gates_in_order_use_no_block_twice(study: Study) -> None:
     blocks = pool(study.blocks["quiet"], "aa")
     alarms_seen, gates = in_order(blocks)
-    assert (alarms_seen, gates) == (0, 2)  # 14 blocks, at least 5 a gate, the last one kept back
+    assert alarms_seen == 0
+    assert gates in (1, 2)  # 14 blocks, 5 to 12 a gate, the last one kept back
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_every_other_rule_finds_what_is_twice_as_slow_and_is_bounded(rule: str) -> None:
-    rows = lines(4)
+    rows = lines(6)
     for row in rows:
         for rounds in row["rounds"].values():
             for _, sides in rounds:
                 sides["plus20"] = [2 * t for t in sides["plus20"]]
     blocks = study_of(rows).blocks["quiet"]
-    assert alarms(blocks, "plus20", rule).value == 1
-    found = alarms(blocks, "aa", rule)
+    slower, found = alarms(blocks, "plus20", rule), alarms(blocks, "aa", rule)
+    assert slower is not None and found is not None
+    assert slower.value == 1
     assert 0 <= found.lower <= found.value <= found.upper <= 1
 
 
