@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from generators.base import Capability, Generation, Placement, Request, Stopwatch
+from generators.base import Capability, Generation, Placement, Request, Stopwatch, Unsupported
 from suites import environment
 from suites.contestants import Contestant, Registry, check_any, load_one
 from suites.memory import measured
@@ -61,7 +61,7 @@ class Elsewhere:
     capabilities: frozenset[Capability]
 
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
-        raise RuntimeError("this generator lives in another process")
+        raise Unsupported("it lives in a process of its own, where no traces are made")
 
 
 def load_apart(

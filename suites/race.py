@@ -12,6 +12,8 @@ from typing import Any
 from suites import environment, store
 from suites.crew import Crew, FreshCrew
 from suites.isolation import job_of
+from suites.likelihoods import with_likelihoods
+from suites.machine_speed import machine_speed, shapes
 from suites.plan import Plan
 from suites.prepare import Prepared
 from suites.process_memory import memory_limit
@@ -59,19 +61,23 @@ def race(
 def start_of(ready: Prepared, command: str) -> Start:
     """What identifies this start, taken before its first trial."""
     commit, dirty = environment.commit()
+    settings = ready.settings
+    models = {} if ready.suite.of_memory else shapes(ready.contestants, settings.dtype)
     return Start(
         command=command,
-        settings={**asdict(ready.settings), **ready.plan.settings, "budget": ready.budget},
+        settings={**asdict(settings), **ready.plan.settings, "budget": ready.budget},
         commit=commit,
         dirty=dirty,
-        machine=environment.machine(ready.settings.device),
-        threads=ready.settings.threads,
+        machine=environment.machine(settings.device),
+        threads=settings.threads,
         versions=environment.versions(),
         weights={c.label: c.loaded.weights_sha256 for c in ready.contestants if c.loaded is not None},
         corpora={task.name: task.sha256 for task in ready.tasks},
         code_sha256=environment.code_sha256(),
         started_at=_now(),
         load_s={c.label: round(c.load_s, 3) for c in ready.contestants},
+        models=models,
+        speed=machine_speed(settings.device, settings.dtype, ready.synchronize) if models else None,
     )
 
 
@@ -199,7 +205,11 @@ def _finish(ready: Prepared, path: Path, folder: store.RunFolder, info: RunInfo,
     folder.write_info(add_traces(ready, run, folder, info, progress.say))
     if run.samples:
         progress.say(f"scoring {len(run.samples)} outputs")
-    folder.write_scores(scores_of(run.samples, METRICS))
+    scores = scores_of(run.samples, METRICS)
+    if ready.suite.likelihoods:
+        progress.say("asking the models what the references cost them")
+        scores = with_likelihoods(scores, run.samples, ready.contestants)
+    folder.write_scores(scores)
     statuses = Counter(record.status for record in run.records)
     failed = Counter((r.label, r.status, r.reason) for r in run.records if r.status != "ok")
     return Outcome(
