@@ -63,8 +63,9 @@ suite: $(STAMP) ## one suite: SUITE=latency; `make suite` alone lists them
 	@if [ -z "$$SUITE" ]; then $(BIN)/python -m suites list; \
 	else $(BIN)/python -m suites run "$$SUITE" $(FLAGS) $(AGAIN) $${OUT:+"--out=$$OUT"}; fi
 
-report: $(STAMP) ## the HTML report of a run: RUN=runs/latency (default: the latest)
-	@$(BIN)/python -m reports html "$${RUN:-runs/latest}"
+report: $(STAMP) ## the HTML report of a run: RUN=runs/latency (default: the latest); of several: RUN="runs/a runs/b"
+	@run=$${RUN:-runs/latest}; if [ -e "$$run" ]; then set -- "$$run"; else set -- $$run; fi; \
+	$(BIN)/python -m reports html "$$@"
 
 gate: $(STAMP) ## did the working tree make a strategy slower? BASE=origin/main (default) [STRATEGIES=ar,ctc] [BUDGET=5m]
 	@$(BIN)/python -m reports gate "--base=$${BASE:-origin/main}" $(GATE_FLAGS)

@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command in ("gate", "gate-study"):
             return _gate(options)
-        {"html": _html, "figure": _figure, "summary": _summary, "lines": _lines}[options.command](options)
+        _COMMANDS[options.command](options)
     except IncompatibleRun as refusal:
         return _refused(refusal, INCOMPATIBLE)
     except (ValueError, OSError) as wrong:
@@ -36,9 +36,13 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m reports", description="Reads a run's folder and says what it means."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    html = commands.add_parser("html", help="write the run's report as one self-contained page")
-    html.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
-    html.add_argument("--out", type=Path, metavar="FILE", help="where to write it (default: RUN/report.html)")
+    html = commands.add_parser("html", help="write one self-contained page: a run's report, or several runs compared")
+    html.add_argument(
+        "runs", type=Path, metavar="RUN", nargs="+", help="a run's folder, such as runs/latest, or several"
+    )
+    html.add_argument(
+        "--out", type=Path, metavar="FILE", help="default: RUN/report.html, or compared.html beside the runs"
+    )
     figure = commands.add_parser("figure", help="write one figure of the report as an SVG file")
     figure.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     figure.add_argument("name", metavar="NAME", help="such as latency-1; a wrong one lists those the run has")
@@ -46,6 +50,15 @@ def _parser() -> argparse.ArgumentParser:
     summary = commands.add_parser("summary", help="print the verdict and a table")
     summary.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     summary.add_argument("--json", action="store_true", help="a JSON array instead, one object a contestant and task")
+    export = commands.add_parser("export", help="print or write a run for another tool")
+    export.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
+    export.add_argument(
+        "--format",
+        required=True,
+        metavar="NAME",
+        help="csv, parquet, latex, markdown, pytest-benchmark, github-action-benchmark or bencher",
+    )
+    export.add_argument("--out", type=Path, metavar="FILE", help="where to write it (default: standard output)")
     lines = commands.add_parser("lines", help="print latency against length as fitted lines, a JSON array")
     lines.add_argument("runs", type=Path, metavar="RUN", nargs="+", help="folders of runs")
     add_gate(
@@ -62,9 +75,9 @@ def _gate(options: argparse.Namespace) -> int:
 
 
 def _html(options: argparse.Namespace) -> None:
-    from reports.build import write_report
+    from reports.build import write_comparison
 
-    print(write_report(options.run, options.out))
+    print(write_comparison(options.runs, options.out))
 
 
 def _figure(options: argparse.Namespace) -> None:
@@ -86,12 +99,21 @@ def _lines(options: argparse.Namespace) -> None:
     print(lines_as_json(options.runs))
 
 
+def _export(options: argparse.Namespace) -> None:
+    from reports.build import export
+
+    if written := export(options.run, options.format, options.out):
+        print(written)
+
+
 def _refused(reason: Exception, code: int) -> int:
     from reports.names import visible
 
     print("error:", visible(" ".join(str(reason).split())), file=sys.stderr)
     return code
 
+
+_COMMANDS = {"html": _html, "figure": _figure, "summary": _summary, "lines": _lines, "export": _export}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,6 +1,8 @@
 """A run's folder to its report: read, summarise, judge, draw, write."""
 
 import os
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from reports.summarise import summarise
 from reports.summary import Summary
 from suites.records import read_run
 
-REPORT_FILE = "report.html"
+REPORT_FILE, COMPARED_FILE = "report.html", "compared.html"
 
 
 def summary_of(folder: Path) -> Summary:
@@ -29,6 +31,20 @@ def write_report(folder: Path, out: Path | None) -> Path:
     return _written(page(summary_of(folder)), out or folder / REPORT_FILE)
 
 
+def write_comparison(folders: Sequence[Path], out: Path | None) -> Path:
+    """The path of the page written for the runs in `folders`: `out`, or compared.html where the first of them lies.
+
+    A single run, named once or more often, gets its report instead. Raises as `write_report` does, and ValueError where
+    fewer than two runs can be read.
+    """
+    different = list(dict.fromkeys(folder.resolve() for folder in folders))
+    if len(different) == 1:
+        return write_report(folders[0], out)
+    from reports.several_page import page_of_several
+
+    return _written(page_of_several(folders), out or folders[0].parent / COMPARED_FILE)
+
+
 def write_figure(folder: Path, name: str, out: Path) -> Path:
     """`out`, now an SVG file of the figure of that name, such as latency-1, of the run in `folder`.
 
@@ -46,10 +62,26 @@ def write_figure(folder: Path, name: str, out: Path) -> Path:
     return _written(standalone(found[name].wide, found[name].title, looks(contestants)), out)
 
 
-def _written(text: str, target: Path) -> Path:
+def export(folder: Path, form: str, out: Path | None) -> Path | None:
+    """`out`, now the run in `folder` in the format of that name (see `reports.export`); None after standard output.
+
+    Raises ValueError for a format there is not, for parquet without `out`, and where the run has nothing of the kind.
+    """
+    from reports.export import exported
+
+    if form == "parquet" and out is None:
+        raise ValueError("parquet is no text for a terminal: say where to write it with --out FILE")
+    data = exported(read_run(folder), form)
+    if out is None:
+        sys.stdout.buffer.write(data)
+        return None
+    return _written(data, out)
+
+
+def _written(content: str | bytes, target: Path) -> Path:
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
         partial.replace(target)
     except OSError as failure:
         raise OSError(f"cannot write {target}: {failure.strerror}") from None

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from metrics.registry import METRICS
 from reports import names, rankings, samples, tables
 from reports.figures import Figure, figures
+from reports.line_table import line_table
 from reports.replay import replays
 from reports.summary import Summary
 from reports.trust import trust
@@ -41,7 +42,7 @@ def page(summary: Summary) -> str:
         looks=names.looks(contestant.strategy for contestant in summary.contestants),
         figures=[{"value": f, "wide": Markup(f.wide), "narrow": Markup(f.narrow)} for f in drawn],
         races=[t for t in races if t],
-        tables=_tables(summary, {figure.table.title for figure in drawn}),
+        tables=[t for t in tables_of(summary) if t.title not in {figure.table.title for figure in drawn}],
         samples=samples.shown(summary),
         sample_rule=samples.RULE,
         sample_legend=samples.LEGEND,
@@ -81,18 +82,19 @@ def _race(summary: Summary, task: str) -> tables.Table | None:
     return replace(table, anchor=anchor, facets=(("task", task), *batch)) if table else None
 
 
-def _tables(summary: Summary, behind_figures: set[str]) -> list[tables.Table]:
-    """The tables that stand behind no figure already."""
+def tables_of(summary: Summary) -> list[tables.Table]:
+    """Every table but the races, with what a reader can filter it by."""
     found: list[tables.Table] = []
     for task in summary.tasks:
         of_task = [
             rankings.quality_table(summary, task),
+            line_table(summary, task),
             tables.latency_table(summary, task),
             tables.speedup_table(summary, task),
         ]
         found += [replace(table, facets=(("task", task),)) for table in of_task if table]
     found.append(tables.coverage_table(summary))
-    return [table for table in found if table.rows and table.title not in behind_figures]
+    return [table for table in found if table.rows]
 
 
 def _links(summary: Summary, said: Verdict, drawn: Sequence[Figure], races: Sequence[tables.Table]) -> Links:

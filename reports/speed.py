@@ -24,7 +24,7 @@ def cells(
     records: Iterable[Record], order: Sequence[Contestant], baseline: str | None, below: Below
 ) -> tuple[Cell, ...]:
     """One cell a task, contestant, length and batch size, in that order, with both speedups where they exist."""
-    trials = _timed(records)
+    trials = timed(records)
     rank = {contestant.label: i for i, contestant in enumerate(order)}
     keys = sorted(trials, key=lambda k: (k[0], k[3] is None, k[3] or 0, k[4], rank[k[1]], k[2]))
     plain = {key: _cell(key, trials[key]) for key in keys}
@@ -45,7 +45,7 @@ def median_of(samples: Sequence[float]) -> Estimate:
     return Estimate(*median_interval(samples), len(samples))
 
 
-def _timed(records: Iterable[Record]) -> dict[CellKey, list[Record]]:
+def timed(records: Iterable[Record]) -> dict[CellKey, list[Record]]:
     trials: dict[CellKey, list[Record]] = defaultdict(list)
     for record in records:
         if record.mode != "batched" and record.status == "ok" and record.latency_s is not None:

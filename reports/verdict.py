@@ -30,7 +30,7 @@ def verdict(summary: Summary) -> Verdict:
     found = [(topic, kind, task, written(summary, task)) for topic, kind, written in topics for task in summary.tasks]
     findings = {topic: tuple(p for name, _, _, texts in found if name == topic for p in texts) for topic, *_ in topics}
     first, led = lead(summary), lead_cell(summary)
-    shown_by = {text: ((kind,), task) for _, kind, task, texts in found for text in texts}
+    shown_by: dict[str, tuple[tuple[str, ...], str]] = {t: ((kind,), task) for _, kind, task, ts in found for t in ts}
     shown_by |= {first: (("speedup", "quality"), led.task)} if led else {}
     return Verdict(
         first, tuple((topic, texts) for topic, texts in findings.items() if texts), summary.missing, shown_by
