@@ -71,7 +71,7 @@ class Session:
                 worker.send({"do": "time", "cell": index, "calls": 1})
             readings = [reading(worker, worker.receive(), key) for worker in asked.values()]
             if key not in self.units:
-                self.units[key] = choose_unit(min(one.cpu_s for one in readings))
+                self.units[key] = choose_unit(min(one[self.device != "cpu"] for one in readings))
         for strategy in {strategy for strategy, _ in cells}:
             self._leave_out(strategy)
 

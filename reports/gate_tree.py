@@ -4,6 +4,7 @@ The worktree holds `generators` alone, and in it the head's own weights: the gat
 same models. Nothing is written to the repository's configuration, and no hook runs.
 """
 
+import os
 import shutil
 import signal
 import subprocess
@@ -115,9 +116,16 @@ def _git(root: Path, *arguments: str) -> str | None:
 def _run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str] | None:
     command = ["git", "-C", str(root), *QUIET, *arguments]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False, start_new_session=True)
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, start_new_session=True, env=_environment()
+        )  # fmt: skip
     except OSError:
         return None
+
+
+def _environment() -> dict[str, str]:
+    """Without what git tells its hooks of a repository: a gate may be run by one, and asks about another worktree."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or "CONFIG" in name}
 
 
 def head_commit(root: Path = ROOT) -> str | None:

@@ -1,5 +1,6 @@
 """A repository of toy strategies under the real suites and reports, in which a gate runs end to end within seconds."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -41,7 +42,7 @@ class Repo:
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "reports", "gate", *arguments]
         return subprocess.Popen(
-            command, cwd=self.path, env=os.environ | QUIET | environment, stdout=subprocess.PIPE,
+            command, cwd=self.path, env=os.environ | QUIET | {"TMPDIR": str(self.path.parent)} | environment, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -55,10 +56,22 @@ class Repo:
         return process.returncode, out.splitlines(), error.splitlines()
 
     def traces(self) -> list[str]:
-        """Worktrees but the checkout itself, and running workers that belong to this repository or its worktrees."""
+        """What a gate left: worktrees but the checkout itself, running workers of either side, temporary folders."""
         trees = self.git("worktree", "list", "--porcelain").split("worktree ")[2:]
-        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-        return trees + [line for line in running.splitlines() if "gate-worker" in line and str(self.path) in line]
+        home = str(self.path.parent)
+        workers = [line for line in running() if "gate-worker" in line and f"--tree={home}" in line]
+        return trees + workers + [str(path) for path in self.path.parent.glob("arnar-gate-*")]
+
+
+def running() -> list[str]:
+    """The command lines of all processes, where there is /proc without `ps`, which bare machines lack."""
+    if not Path("/proc/self").exists():
+        return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it may end while we look
+            found.append(path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+    return found
 
 
 def make_repo(path: Path) -> Repo:
