@@ -41,7 +41,7 @@ class Study:
     torn: int = 0  # lines that a killed study left unfinished
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
     """What became of replayed gates. A gate is an alarm when any of its strategies is called a regression."""
 
@@ -91,9 +91,14 @@ def shares(blocks: Pool, seed: int, resamples: int = RESAMPLES, gates: int = GAT
     table = np.array(rows)
     value = _counted(blocks, gates * max(1, resamples // 4), draw)
     low, high = np.quantile(table, [0.05, 0.95], axis=0)
-    found = [Bounds(float(v), float(min(a, v)), float(max(b, v))) for v, a, b in zip(value, low, high, strict=True)]
+    alarms, found, inconclusive, passed = (
+        Bounds(float(v), float(min(a, v)), float(max(b, v))) for v, a, b in zip(value, low, high, strict=True)
+    )
     hits, n = in_order(blocks)
-    return Shares(*found, alarms_in_order=share_bounds(hits, n) if n else Bounds(np.nan, 0.0, 1.0), gates_in_order=n)
+    return Shares(
+        alarms=alarms, found=found, inconclusive=inconclusive, passed=passed,
+        alarms_in_order=share_bounds(hits, n) if n else Bounds(np.nan, 0.0, 1.0), gates_in_order=n,
+    )  # fmt: skip
 
 
 def in_order(blocks: Pool) -> tuple[int, int]:

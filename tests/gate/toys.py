@@ -41,10 +41,9 @@ class Repo:
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "reports", "gate", *arguments]
-        return subprocess.Popen(
-            command, cwd=self.path, env=os.environ | QUIET | {"TMPDIR": str(self.path.parent)} | environment, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        around = os.environ | QUIET | {"TMPDIR": str(self.path.parent)} | environment
+        out = subprocess.PIPE
+        return subprocess.Popen(command, cwd=self.path, env=around, stdout=out, stderr=subprocess.PIPE, text=True)
 
     def gate(self, *arguments: str, **environment: str) -> tuple[int, list[str], list[str]]:
         """Exit code, lines on standard output, lines on standard error."""
