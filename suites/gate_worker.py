@@ -62,7 +62,6 @@ def serve(tree: Path, labels: Sequence[str], lengths: Sequence[int], device: str
         "strategies": names,
         "cells": [{"strategy": cell.label, "length": cell.length} for cell in cells],
         "failures": failures,
-        "accelerator": environment.machine(device).get("accelerator"),
     }
     gc.disable()  # for as short as this process lives, in no call and between none
     _say(answers, hello)

@@ -168,6 +168,23 @@ def test_what_is_not_typed_is_no_flag(ready: House) -> None:
     assert ready.asked() == ["<-m><suites><run><latency>"]
 
 
+def test_the_gates_ask_what_was_typed_and_nothing_else(ready: House) -> None:
+    awkward = ("BASE", "STRATEGIES", "DEVICE", "BUDGET", "OUT")
+    ready.make("gate", *(f"{name}={AWKWARD}" for name in awkward))
+    flags = "".join(f"<--{name.lower()}={AWKWARD}>" for name in awkward)
+    assert ready.asked() == [f"<-m><reports><gate>{flags}"]
+    ready.make("gate", "gate-exact", "gate-ratio", "baseline", BASE="elsewhere", DEVICE="cuda")
+    assert ready.asked() == [
+        "<-m><reports><gate><--base=origin/main>",
+        *(f"<-m><reports><gate><--{what}>" for what in ("exact", "ratio", "write-baseline")),
+    ]
+    ready.make("gate-study", "LOAD=bursty", "BLOCKS=3")
+    assert ready.asked() == [
+        "<-m><reports><gate-study><collect><--load=bursty><--blocks=3>",
+        "<-m><reports><gate-study><render>",
+    ]
+
+
 def test_bench_reports_the_run_it_made(ready: House) -> None:
     done = ready.make("bench", "OUT=runs/my run", "BUDGET=60s")
     assert ready.asked() == [
