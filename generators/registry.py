@@ -18,6 +18,7 @@ from generators.models.text import Codec
 
 Cache = Literal["none", "exact", "approximate"]
 SHIPPED = Path(__file__).parent / "weights"
+UNSHIPPED = ("nat", "semi_ar", "ar_draft", "ctc_glancing")  # names of recipes whose weights do not lie there yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,26 @@ STRATEGIES = {
         paper="https://arxiv.org/abs/1904.09324",
         implementation="generators.strategies.mask_predict:MaskPredict",
         weights="cmlm",
+    ),
+    "nat": Strategy(
+        summary="one-shot: predicts the length, then every token by itself in one pass; a few lengths compete",
+        paper="https://arxiv.org/abs/2008.07905",
+        implementation="generators.strategies.nat:Nat",
+        weights="nat",
+    ),
+    "semi_ar": Strategy(
+        summary="left to right, a block of tokens a pass, with a key-value cache",
+        paper="https://arxiv.org/abs/1808.08583",
+        implementation="generators.strategies.semi_ar:SemiAutoregressive",
+        weights="semi_ar",
+        cache="exact",
+    ),
+    "speculative": Strategy(
+        summary="drafts a few tokens cheaply and verifies them in one pass; writes what `ar` writes",
+        paper="https://arxiv.org/abs/2211.17192",
+        implementation="generators.strategies.speculative:Speculative",
+        weights="ar_student",
+        cache="exact",
     ),
     "teacher_forcing": Strategy(
         summary="one scoring pass over given tokens: it writes nothing and is the floor under every one-shot",
@@ -100,7 +121,7 @@ class Loaded:
     generator: Generator
     codec: Codec
     config: dict[str, Any]  # every knob as resolved, `weights` among them
-    weights_sha256: str
+    weights_sha256: str  # a drafter's or scorer's behind it, joined by +
     cache: Cache
 
 
@@ -128,7 +149,8 @@ def build(spec: Spec, placement: Placement | None = None) -> Loaded:
     config = resolve(spec, implementation.config_type)
     weights = spec.knobs.get("weights", strategy.weights)
     folder = find_weights(weights)
-    weights_sha256 = verified(folder)
+    others = [find_weights(name) for name in getattr(config, "other_weights", ())]
+    weights_sha256 = "+".join(map(verified, [folder, *others]))
     generator, codec = implementation.load(folder, config, placement)
     return Loaded(
         generator=generator,
@@ -175,6 +197,9 @@ def find_weights(name: str) -> Path:
     for folder in (SHIPPED / name, Path(name)):
         if (folder / "config.json").is_file():
             return folder
+    if name in UNSHIPPED:
+        train = f"python -m generators.training {name}"
+        raise ValueError(f"weights {name!r} are not shipped yet; train them ({train}) and name their folder instead")
     shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))) or "none"
     wrong = f"no weights {name!r}: not shipped ({shipped}), no model folder"
     if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name) or Path(name).exists():

@@ -1,5 +1,7 @@
 """Logits to token ids: greedy, temperature, top-k and top-p, as pure functions of [B, V]."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -21,9 +23,20 @@ class Sampler:
         drawn = [torch.multinomial(row, 1, generator=random) for row, random in zip(probs, self.randoms, strict=True)]
         return torch.cat(drawn).to(logits.device)
 
+    def along(self, logits: Tensor) -> Callable[[int, int], int]:
+        """A function of row and place that draws the token there, for logits [B, T, V].
+
+        Only what is asked for is drawn, so a row that asks from left to right gets what one call a place would give it.
+        """
+        if self.sampling.greedy:
+            best: list[list[int]] = logits.argmax(-1).tolist()
+            return lambda row, place: best[row][place]
+        probs = probabilities(logits, self.sampling).cpu()
+        return lambda row, place: int(torch.multinomial(probs[row, place], 1, generator=self.randoms[row]))
+
 
 def probabilities(logits: Tensor, sampling: Sampling) -> Tensor:
-    """The float64 distribution that `sampling` draws from: [B, V] -> [B, V]; temperature must be above 0.
+    """The float64 distribution that `sampling` draws from: […, V] -> […, V]; temperature must be above 0.
 
     top-k keeps the k largest logits, then top-p the smallest set whose mass reaches p, the most likely token always
     among them (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751). Ties at the edge go to the lower id.

@@ -68,6 +68,13 @@ def finish(
     return (row, reason) if stopped is None else (stopped, FinishReason.STOP_STRING)
 
 
+def ended(row: Sequence[int], request: Request, eos_token_id: int, decode: Decode) -> bool:
+    """Whether a row that grew by its last token needs no further one: EOS, or a stop string in its text."""
+    if row[-1] == eos_token_id or not request.stop_strings:
+        return row[-1] == eos_token_id
+    return finish(row, request, eos_token_id, decode)[1] is not None
+
+
 def before_stop(token_ids: TokenRow, stop_strings: Sequence[str], decode: Decode) -> TokenRow | None:
     """The tokens whose text ends before the earliest stop string, or None where there is none."""
     text = decode(token_ids)

@@ -17,10 +17,11 @@ def slots(token_ids: Iterable[int], state: SlotState, masked_id: int | None = No
     )
 
 
-def grown(token_ids: Sequence[int], first_step: int) -> list[Frame]:
-    """The frames of a row that grew from the left, a token a step, from `first_step` on."""
+def grown(token_ids: Sequence[int], first_step: int, n_at_once: int = 1) -> list[Frame]:
+    """The frames of a row that grew from the left, `n_at_once` tokens a step, from `first_step` on."""
     whole = slots(token_ids, SlotState.FINAL)
-    return [Frame(first_step + place, whole[: place + 1]) for place in range(len(whole))]
+    ends = range(n_at_once, len(whole) + n_at_once, n_at_once)
+    return [Frame(first_step + step, whole[:end]) for step, end in enumerate(ends)]
 
 
 def settled(frames: Sequence[Frame], kept: TokenRow) -> tuple[Frame, ...]:

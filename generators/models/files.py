@@ -1,6 +1,7 @@
 """Models on disk: a folder that `transformers.MarianMTModel` reads too.
 
-Beside Marian's own keys, `config.json` may hold `arnar`: `{"head": "ctc" | "cmlm", …}`, the head and its settings.
+Beside Marian's own keys, `config.json` may hold `arnar`: `{"head": "ctc" | "cmlm" | "nat" | "semi", …}`, the head and
+its settings.
 """
 
 import dataclasses
@@ -14,14 +15,20 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from generators.models.heads import CmlmMarian, CtcMarian
+from generators.models.heads import CmlmMarian, CtcMarian, NatMarian, SemiMarian
 from generators.models.marian import ACTIVATIONS, Marian, MarianConfig
 
 WEIGHTS = "model.safetensors"
 TOKENIZER_FILES = ("source.spm", "target.spm", "vocab.json", "tokenizer_config.json")
 SHARED_KEYS = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
 COMPUTED_KEYS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
-HEADS: dict[str | None, type[Marian]] = {None: Marian, "ctc": CtcMarian, "cmlm": CmlmMarian}
+HEADS: dict[str | None, type[Marian]] = {
+    None: Marian,
+    "ctc": CtcMarian,
+    "cmlm": CmlmMarian,
+    "nat": NatMarian,
+    "semi": SemiMarian,
+}
 
 M = TypeVar("M", bound=Marian)
 
@@ -41,6 +48,13 @@ def load_model(folder: Path, kind: type[M], *, device: str = "cpu", dtype: str =
         raise ValueError(f"{folder / WEIGHTS} does not fit its config.json: {one_line(error)}") from None
     model.to(device=device, dtype=getattr(torch, dtype)).eval().requires_grad_(False).pack()
     return model
+
+
+def load_beside(folder: Path, kind: type[M], main: Path, *, device: str = "cpu", dtype: str = "float32") -> M:
+    """A model that reads and writes the same ids as the one in `main`. Raises ValueError where it does not."""
+    if file_hash(folder / "vocab.json") != file_hash(main / "vocab.json"):
+        raise ValueError(f"{folder} has another vocabulary than {main}")
+    return load_model(folder, kind, device=device, dtype=dtype)
 
 
 def read_config(folder: Path) -> dict[str, Any]:

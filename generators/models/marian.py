@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from generators.models.cache import Cache
 from generators.models.layers import Attention, Dropout
 from generators.models.step import PackedLayer, masked_bias
 
@@ -54,30 +55,10 @@ class Memory:
         keys_values = [(k[rows], v[rows]) for k, v in self.keys_values]
         return Memory(self.states[rows], keys_values, None if self.mask is None else self.mask[rows])
 
-
-class Cache:
-    """Keys and values of the positions a causal decoder has computed, in buffers as long as the answer may get."""
-
-    def __init__(self, config: MarianConfig, batch_size: int, max_length: int, like: Tensor) -> None:
-        heads = config.decoder_attention_heads
-        shape = (2 * config.decoder_layers, batch_size * heads, max_length, config.d_model // heads)
-        self.buffer = like.new_empty(shape)
-        self.parts = self.buffer.unbind(0)  # keys and values of layer 0, of layer 1, …: [B * H, max_length, D/H] each
-        self.batch_size = batch_size
-        self.length = 0  # positions filled; moved on by the decoder after each call
-
-    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values so far, the new ones [B * H, T, D/H] behind the old: [B * H, length + T, D/H] twice."""
-        end = self.length + key.shape[1]
-        keys, values = self.parts[2 * layer].narrow(1, 0, end), self.parts[2 * layer + 1].narrow(1, 0, end)
-        keys.narrow(1, self.length, key.shape[1]).copy_(key)
-        values.narrow(1, self.length, key.shape[1]).copy_(value)
-        return keys, values
-
-    def reorder(self, rows: Tensor) -> None:
-        """Let row i continue what row rows[i] held (beam search)."""
-        filled = self.buffer.unflatten(1, (self.batch_size, -1))[:, :, :, : self.length]
-        filled.copy_(filled[:, rows])
+    def repeated(self, n_times: int) -> "Memory":
+        """The memory with each row standing `n_times` in a row."""
+        rows = torch.arange(len(self.states), device=self.states.device)
+        return self if n_times == 1 else self.select(rows.repeat_interleave(n_times))
 
 
 class EncoderLayer(nn.Module):
@@ -144,21 +125,22 @@ class Decoder(nn.Module):
 
     def forward(self, x: Tensor, memory: Memory, *, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
         """Hidden states [B, T, D] of the positions in `x` alone, whatever the cache holds before them."""
-        if cache is not None and self.packed and x.shape[1] == 1:
-            return self.step(x[:, 0], memory, cache)[:, None]
+        if cache is not None and self.packed:
+            return self.cached(x, memory, mask, cache)
         for index, layer in enumerate(self.layers):
             x = layer(x, index, memory, mask, cache)
         if cache is not None:
-            cache.length += x.shape[1]
+            cache.advance(x.shape[1])
         return x
 
-    def step(self, x: Tensor, memory: Memory, cache: Cache) -> Tensor:
-        """The same for one new position a row: [B, D] -> [B, D]."""
-        bias = masked_bias(memory.mask, x)
+    def cached(self, x: Tensor, memory: Memory, mask: Tensor | None, cache: Cache) -> Tensor:
+        """The same from the packed weights, for a few new positions a row."""
+        shape, biases = x.shape, (masked_bias(mask, x), masked_bias(memory.mask, x))
+        x = x.flatten(0, 1)
         for index, layer in enumerate(self.packed):
-            x = layer(x, index, memory, bias, cache)
-        cache.length += 1
-        return x
+            x = layer(x, index, memory, biases, cache)
+        cache.advance(shape[1])
+        return x.view(shape)
 
 
 class Backbone(nn.Module):
@@ -192,6 +174,11 @@ class Marian(nn.Module):
         """Scaled embeddings plus positions: [B, T] -> [B, T, D]."""
         end = first_position + token_ids.shape[1]
         return self.dropout(self.model.shared(token_ids) * self.scale + self.positions[first_position:end])  # type: ignore[no-any-return]
+
+    def embed_at(self, token_ids: Tensor, places: Tensor) -> Tensor:
+        """The same where each token has its own position [B, T]; what lies beyond the last one is given the last."""
+        places = places.clamp(max=len(self.positions) - 1)
+        return self.dropout(self.model.shared(token_ids) * self.scale + self.positions[places])  # type: ignore[no-any-return]
 
     def encode(self, source_ids: Tensor, real: Tensor | None = None) -> Memory:
         """The memory of a batch of sources [B, S]; `real` [B, S] tells tokens from padding where ids alone do not."""

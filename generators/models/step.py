@@ -1,11 +1,11 @@
-"""One decoding position a row at the speed of its weights: the decoder's layers packed for a cached step.
+"""One decoding position a row, or a few, at the speed of the weights: the decoder's layers packed for a cached step.
 
 A one-row product reads every weight once, so a step is as fast as memory and as lean as its count of operations.
 Packed means: weights stored [in, out], which streams two to three times faster here than [out, in]; query, key and
 value in one product; the query's scale folded into its weights; two plain products instead of the fused attention
 kernel.
 
-Dims: B rows, L positions so far, S source positions, D width, H heads.
+Dims: B rows, T new positions, L positions so far, S source positions, D width, H heads.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from generators.models.marian import Cache, DecoderLayer, Memory
+    from generators.models.cache import Cache
+    from generators.models.marian import DecoderLayer, Memory
 
 
 class PackedLinear:
@@ -48,14 +49,21 @@ class PackedLayer:
         self.activation = layer.activation
         self.norms = (layer.self_attn_layer_norm, layer.encoder_attn_layer_norm, layer.final_layer_norm)
 
-    def __call__(self, x: Tensor, index: int, memory: "Memory", bias: Tensor | None, cache: "Cache") -> Tensor:
-        """The layer's output for one new position a row: [B, D] -> [B, D]."""
-        packed = self.query_key_value(x).view(x.shape[0], 3, self.n_heads, 1, -1)
-        query, key, value = packed.transpose(0, 1).flatten(1, 2)  # [B * H, 1, D/H] each
-        x = normed(self.norms[0], self.out(attend(query, *cache.append(index, key, value), None, self.n_heads)).add_(x))
-        query = self.cross_query(x).view(-1, 1, query.shape[-1])
+    def __call__(
+        self, x: Tensor, index: int, memory: "Memory", biases: tuple[Tensor | None, Tensor | None], cache: "Cache"
+    ) -> Tensor:
+        """The layer's output for the new positions of all rows: [B * T, D] -> [B * T, D].
+
+        `biases` are added to the scores of the self-attention and of the attention to the source.
+        """
+        n_rows, n_heads = cache.batch_size, self.n_heads
+        packed = self.query_key_value(x).view(n_rows, -1, 3, n_heads, x.shape[1] // n_heads)
+        query, key, value = packed.permute(2, 0, 3, 1, 4).flatten(1, 2)  # [B * H, T, D/H] each
+        out = attend(query, *cache.append(index, key, value), biases[0], n_heads)
+        x = normed(self.norms[0], self.out(out).add_(x))
+        query = self.cross_query(x).view(n_rows, -1, n_heads, query.shape[2]).transpose(1, 2).flatten(0, 1)
         keys, values = memory.keys_values[index]
-        out = attend(query, keys.flatten(0, 1), values.flatten(0, 1), bias, self.n_heads)
+        out = attend(query, keys.flatten(0, 1), values.flatten(0, 1), biases[1], n_heads)
         x = normed(self.norms[1], self.cross_out(out).add_(x))
         return normed(self.norms[2], self.fc2(self.activation(self.fc1(x))).add_(x))
 
@@ -65,13 +73,14 @@ def normed(norm: nn.LayerNorm, x: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None, n_heads: int) -> Tensor:
-    """Attention of one scaled query a row: [B * H, 1, D/H], [B * H, L, D/H] twice, bias [B, 1, L] or None -> [B, D]."""
-    scores = torch.bmm(query, keys.transpose(1, 2))  # [B * H, 1, L]
+    """Attention of scaled queries [B * H, T, D/H] over [B * H, L, D/H] twice: [B * T, D]; the bias broadcasts."""
+    scores = torch.bmm(query, keys.transpose(1, 2))  # [B * H, T, L]
     if bias is not None:
-        scores = (scores.view(bias.shape[0], n_heads, -1) + bias).view_as(scores)
-    return torch.bmm(scores.softmax(-1), values).view(-1, n_heads * values.shape[-1])
+        scores = (scores.view(-1, n_heads, *scores.shape[1:]) + bias).view_as(scores)
+    out = torch.bmm(scores.softmax(-1), values)
+    return out.view(-1, n_heads, *out.shape[1:]).transpose(1, 2).reshape(-1, n_heads * out.shape[2])
 
 
 def masked_bias(mask: Tensor | None, like: Tensor) -> Tensor | None:
-    """What to add to the scores so that padding weighs nothing: [B, 1, 1, S] -> [B, 1, S]."""
-    return None if mask is None else like.new_zeros(mask.shape).masked_fill(~mask, float("-inf"))[:, 0]
+    """What to add to the scores so that what `mask` hides weighs nothing, in its shape."""
+    return None if mask is None else like.new_zeros(mask.shape).masked_fill(~mask, float("-inf"))

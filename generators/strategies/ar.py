@@ -24,12 +24,13 @@ from generators.base import (
     TokenRow,
     require,
 )
+from generators.models.cache import Cache
 from generators.models.files import load_model
 from generators.models.inputs import encode, forbidden, start_tokens
-from generators.models.marian import Cache, Marian, Memory
+from generators.models.marian import Marian, Memory
 from generators.models.text import Codec, load_codec
 from generators.sampling import Sampler
-from generators.stopping import answer, finish, limit, nothing
+from generators.stopping import answer, ended, limit, nothing
 from generators.strategies.beam import beam_search
 from generators.tracing import grown
 
@@ -93,7 +94,7 @@ class Autoregressive:
 
     def one_by_one(self, memory: Memory, request: Request, stopwatch: Stopwatch) -> list[list[int]]:
         """The ids each row emitted until it ended, EOS included. Rows that ended ride along until the last one does."""
-        model, max_new_tokens = self.model, limit(request.length)
+        model, max_new_tokens, eos_token_id = self.model, limit(request.length), self.model.config.eos_token_id
         rows: list[list[int]] = [[] for _ in request.prompts]
         running = list(range(len(rows)))
         cache = Cache(model.config, len(rows), max_new_tokens, memory.states)
@@ -107,17 +108,10 @@ class Autoregressive:
             for row in running:
                 rows[row].append(emitted[row])
             stopwatch.lap(Phase.DECODE, calls=1, positions=len(rows))
-            running = [row for row in running if not self.ended(rows[row], request)]
+            running = [row for row in running if not ended(rows[row], request, eos_token_id, self.codec.decode)]
             if not running:
                 break
         return rows
-
-    def ended(self, row: list[int], request: Request) -> bool:
-        """Whether the row needs no further token: EOS, or a stop string in its text."""
-        eos_token_id = self.model.config.eos_token_id
-        if row[-1] == eos_token_id or not request.stop_strings:
-            return row[-1] == eos_token_id
-        return finish(row, request, eos_token_id, self.codec.decode)[1] is not None
 
     @torch.inference_mode()
     def gap_after(self, prompt: Prompt, prefix_ids: TokenRow) -> float:

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from generators.base import Frame, Length, Phase, SlotState, Stopwatch
+from generators.models.cache import Cache
 from generators.models.inputs import forbidden, start_tokens
-from generators.models.marian import Cache, Marian, Memory
+from generators.models.marian import Marian, Memory
 from generators.stopping import limit
 from generators.tracing import slots
 

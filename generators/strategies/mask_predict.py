@@ -25,11 +25,12 @@ from generators.base import (
     require,
 )
 from generators.models.files import load_model
-from generators.models.heads import CmlmMarian
+from generators.models.heads import CmlmMarian, LengthMarian
 from generators.models.inputs import encode, forbidden
-from generators.models.marian import Memory
+from generators.models.marian import Marian, Memory
 from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit, nothing
+from generators.strategies.rescoring import NO_SCORER, load_scorer, select
 from generators.tracing import slots
 
 
@@ -37,12 +38,17 @@ from generators.tracing import slots
 class MaskPredictConfig:
     n_iterations: int = 4  # decoder passes
     length_beam: int = 3  # lengths tried side by side; 1 where the length is set
+    scorer: str = NO_SCORER  # weights of an autoregressive model that chooses among them (`rescoring.py`)
 
     def __post_init__(self) -> None:
         if self.n_iterations < 1 or self.length_beam < 1:
             raise ValueError(
                 f"n_iterations and length_beam must be 1 or more, got {self.n_iterations} and {self.length_beam}"
             )
+
+    @property
+    def other_weights(self) -> tuple[str, ...]:
+        return () if self.scorer == NO_SCORER else (self.scorer,)
 
 
 class MaskPredict:
@@ -61,14 +67,20 @@ class MaskPredict:
         }
     )
 
-    def __init__(self, model: CmlmMarian, codec: Codec, config: MaskPredictConfig = MaskPredictConfig()) -> None:
-        self.model, self.codec, self.config = model, codec, config
+    def __init__(
+        self,
+        model: CmlmMarian,
+        codec: Codec,
+        config: MaskPredictConfig = MaskPredictConfig(),
+        scorer: Marian | None = None,
+    ) -> None:
+        self.model, self.codec, self.config, self.scorer = model, codec, config, scorer
 
     @classmethod
     def load(cls, folder: Path, config: MaskPredictConfig, placement: Placement) -> tuple[Self, Codec]:
         model = load_model(folder, CmlmMarian, device=placement.device, dtype=placement.dtype)
         codec = load_codec(folder)
-        return cls(model, codec, config), codec
+        return cls(model, codec, config, load_scorer(config.scorer, folder, placement)), codec
 
     @torch.inference_mode()
     def generate(self, request: Request, stopwatch: Stopwatch) -> Generation:
@@ -77,34 +89,25 @@ class MaskPredict:
         if limit(request.length) == 0:
             return nothing(request)
         memory = encode(self.model, request, stopwatch)
-        lengths = self.choose_lengths(memory, request)  # [B, K]
-        n_rows, beam = lengths.shape
-        if beam > 1:
-            memory = memory.select(torch.arange(n_rows, device=lengths.device).repeat_interleave(beam))
+        lengths = choose_lengths(self.model, memory, request, self.config.length_beam)  # [B, K]
+        memory = memory.repeated(lengths.shape[1])
         stopwatch.lap(Phase.HOST)
 
         canvases: list[Tensor] | None = [] if request.trace else None
         first_step = len(stopwatch.steps) - 1
         token_ids, log_probs = self.refine(memory, lengths.flatten(), stopwatch, canvases)
-        means = log_probs.sum(1).view(n_rows, beam) / lengths
-        best = means.argmax(1) + torch.arange(n_rows, device=lengths.device) * beam
+        best = select(token_ids, log_probs, lengths, self.scorer, request, stopwatch)
         sizes = lengths.flatten()[best].tolist()
         rows = [row[:n] for row, n in zip(token_ids[best].tolist(), sizes, strict=True)]
         stopwatch.lap(Phase.HOST)
         chosen = [canvas[best].tolist() for canvas in canvases or ()]
         by_row = [[one[row][:n] for one in chosen] for row, n in enumerate(sizes)]
+        selected = len(stopwatch.steps) - 1 if lengths.shape[1] > 1 else None
         return answer(
             rows, request, stopwatch, self.model.config.eos_token_id, self.codec.decode,
             canvas=tuple(lengths.amax(1).tolist()), own_end=FinishReason.EOS,
-            frames=[self.frames(of_row, first_step, beam > 1) for of_row in by_row] if request.trace else None,
+            frames=[self.frames(of_row, first_step, selected) for of_row in by_row] if request.trace else None,
         )  # fmt: skip
-
-    def choose_lengths(self, memory: Memory, request: Request) -> Tensor:
-        """Lengths to try [B, K]: the one asked for, or the K whole numbers nearest to the predicted one."""
-        n_rows, device = memory.states.shape[0], memory.states.device
-        if isinstance(request.length, Exact):
-            return torch.full((n_rows, 1), request.length.n, device=device)
-        return length_candidates(self.model.length(memory)[0], self.config.length_beam, limit(request.length))
 
     def refine(
         self, memory: Memory, lengths: Tensor, stopwatch: Stopwatch, canvases: list[Tensor] | None = None
@@ -133,12 +136,19 @@ class MaskPredict:
             canvases.append(token_ids)
         return token_ids, log_probs
 
-    def frames(self, canvases: list[list[int]], first_step: int, searched: bool) -> list[Frame]:
-        """A row's frames: the empty canvas, what each iteration left, and the selection where lengths were searched."""
-        state, mask = SlotState.TENTATIVE if searched else SlotState.FINAL, self.model.mask_token_id
+    def frames(self, canvases: list[list[int]], first_step: int, selected: int | None) -> list[Frame]:
+        """A row's frames: the empty canvas, what each iteration left, and where lengths were searched the selection."""
+        state, mask = SlotState.FINAL if selected is None else SlotState.TENTATIVE, self.model.mask_token_id
         found = [Frame(first_step + i, slots(canvas, state, masked_id=mask)) for i, canvas in enumerate(canvases)]
-        selected = [Frame(first_step + len(canvases), slots(canvases[-1], SlotState.FINAL))]
-        return found + selected if searched else found
+        return found if selected is None else [*found, Frame(selected, slots(canvases[-1], SlotState.FINAL))]
+
+
+def choose_lengths(model: LengthMarian, memory: Memory, request: Request, beam: int) -> Tensor:
+    """Lengths to try [B, K]: the one asked for, or the K whole numbers nearest to the predicted one."""
+    n_rows, device = memory.states.shape[0], memory.states.device
+    if isinstance(request.length, Exact):
+        return torch.full((n_rows, 1), request.length.n, device=device)
+    return length_candidates(model.length(memory)[0], beam, limit(request.length))
 
 
 def length_candidates(location: Tensor, beam: int, longest: int) -> Tensor:

@@ -6,23 +6,29 @@ import sacrebleu
 import torch
 
 from generators.base import Generator, Natural, Prompt, Request, Stopwatch
-from generators.models.heads import CmlmMarian, CtcMarian
+from generators.models.heads import CmlmMarian, CtcMarian, NatMarian, SemiMarian
 from generators.models.marian import Marian
 from generators.models.text import Codec
 from generators.strategies.ar import Autoregressive
 from generators.strategies.ctc import Ctc
 from generators.strategies.mask_predict import MaskPredict
+from generators.strategies.nat import Nat
+from generators.strategies.semi_ar import SemiAutoregressive
 from generators.training.data import Pair
 
 BATCH_SIZE = 70
 
 
 def strategy_for(model: Marian, codec: Codec) -> Generator:
-    """The strategy a model is selected by: greedy, one pass of CTC, or mask-predict at its default four iterations."""
+    """The strategy a model is selected by, its knobs at their defaults: what will race with it."""
     if isinstance(model, CtcMarian):
         return Ctc(model, codec)
     if isinstance(model, CmlmMarian):
         return MaskPredict(model, codec)
+    if isinstance(model, NatMarian):
+        return Nat(model, codec)
+    if isinstance(model, SemiMarian):
+        return SemiAutoregressive(model, codec)
     return Autoregressive(model, codec)
 
 

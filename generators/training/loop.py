@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from generators.models.heads import CtcMarian
+from generators.models.heads import CtcMarian, NatMarian
 from generators.models.marian import Marian
 from generators.training.data import Example, collate, epoch
 from generators.training.losses import Loss
@@ -50,8 +50,9 @@ def initialise(model: Marian, seed: int, parent: State | None) -> None:
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
-    if isinstance(model, CtcMarian):  # every slot starts as a copy of its source state (Gu et al. 2018, section 3.1)
-        model.canvas_proj.weight.data = torch.eye(model.config.d_model).repeat(model.upsampling, 1)
+    if isinstance(model, CtcMarian | NatMarian):  # slots start as copies of source states (Gu et al. 2018, section 3.1)
+        n_copies = model.canvas_proj.out_features // model.config.d_model
+        model.canvas_proj.weight.data = torch.eye(model.config.d_model).repeat(n_copies, 1)
     shared = model.model.shared
     nn.init.normal_(shared.weight, std=model.config.d_model**-0.5)
     with torch.no_grad():

@@ -8,11 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from generators.models.heads import CmlmMarian, CtcMarian
+from generators.models.heads import CmlmMarian, CtcMarian, LengthMarian, SemiMarian
 from generators.models.marian import Marian, Memory
 from generators.training.data import Batch, Example
 
 LABEL_SMOOTHING = 0.1
+LENGTH_WEIGHT = 0.1  # of the length's loss beside the tokens'
 IGNORED = -100
 
 M = TypeVar("M", bound=Marian)
@@ -32,10 +33,14 @@ def ctc_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
     Graves et al. 2006. A target that cannot fit its canvas has no alignment and adds nothing.
     """
     model = narrowed(model, CtcMarian)
-    memory = model.encode(batch.source_ids)
-    hidden = model.hidden(memory).transpose(0, 1)  # [C, B, D]: to turn the logits instead costs a tenth of an update
-    log_probs = F.log_softmax(model.logits(hidden).float(), dim=-1)
     canvas_lengths = (batch.source_ids != model.config.pad_token_id).sum(1) * model.upsampling
+    return ctc_nats(model, model.hidden(model.encode(batch.source_ids)), batch, canvas_lengths)
+
+
+def ctc_nats(model: CtcMarian, hidden: Tensor, batch: Batch, canvas_lengths: Tensor) -> Tensor:
+    """The loss itself, from the decoder's states [B, C, D]."""
+    # to turn the logits instead of the states costs a tenth of an update
+    log_probs = F.log_softmax(model.logits(hidden.transpose(0, 1)).float(), dim=-1)  # [C, B, V]
     loss = F.ctc_loss(
         log_probs, batch.target_ids, canvas_lengths, batch.target_lengths,
         blank=model.blank_token_id, reduction="sum", zero_infinity=True,
@@ -62,7 +67,9 @@ def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
     masked = choose_masks(real, batch.target_lengths, random)
     memory = model.encode(batch.source_ids)
     hidden = model.hidden(targets.masked_fill(masked, model.mask_token_id), memory, real[:, None, None, :])
-    return smoothed(model.logits(hidden[masked]), targets[masked]) + 0.1 * length_loss(model, memory, batch.target_lengths)
+    return smoothed(model.logits(hidden[masked]), targets[masked]) + LENGTH_WEIGHT * length_loss(
+        model, memory, batch.target_lengths
+    )
 
 
 def choose_masks(real: Tensor, lengths: Tensor, random: torch.Generator) -> Tensor:
@@ -73,10 +80,29 @@ def choose_masks(real: Tensor, lengths: Tensor, random: torch.Generator) -> Tens
     return (noise.argsort(1).argsort(1) < n_masked[:, None]) & real
 
 
-def length_loss(model: CmlmMarian, memory: Memory, lengths: Tensor) -> Tensor:
+def length_loss(model: LengthMarian, memory: Memory, lengths: Tensor) -> Tensor:
     """Minus log likelihood of the target's length under a Laplace distribution, a row."""
     location, scale = model.length(memory)
     return ((location - lengths).abs() / scale + scale.log()).mean()
+
+
+def semi_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
+    """Cross-entropy of each token given the blocks before its own, for a block length drawn anew for each batch.
+
+    Wang et al. 2018, section 3.1: a place reads the true token one block before it, the first block start tokens.
+    """
+    model = narrowed(model, SemiMarian)
+    size = model.block_lengths[int(torch.randint(len(model.block_lengths), (1,), generator=random))]
+    return block_loss(model, batch, size)
+
+
+def block_loss(model: SemiMarian, batch: Batch, size: int) -> Tensor:
+    """The same for blocks of `size`. The last one is whole, as in decoding, where nobody knows that it is the last."""
+    n_places = -(-batch.target_ids.shape[1] // size) * size
+    starts = batch.target_ids.new_full((len(batch.target_ids), size), model.config.decoder_start_token_id)
+    decoder_ids = torch.cat([starts, batch.target_ids], dim=1)[:, :n_places]
+    logits = model.teach(model.encode(batch.source_ids), decoder_ids, size)
+    return smoothed(logits[:, : batch.target_ids.shape[1]], without_padding(batch, model))
 
 
 def without_padding(batch: Batch, model: Marian) -> Tensor:

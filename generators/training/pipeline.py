@@ -13,13 +13,21 @@ from generators.registry import prepare_torch
 from generators.training.data import Example, Pair, encode_pairs, join_passages, read_pairs, split_file
 from generators.training.evaluate import strategy_for, valid_bleu
 from generators.training.export import export, note_start
+from generators.training.glancing import ctc_glancing_loss, nat_loss
 from generators.training.loop import initialise, train
-from generators.training.losses import ar_loss, cmlm_loss, ctc_loss, without_alignment
+from generators.training.losses import Loss, ar_loss, cmlm_loss, ctc_loss, semi_loss, without_alignment
 from generators.training.recipes import CTC_UPSAMPLING, RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
 from generators.training.teacher import teacher_state
 from generators.training.vocabulary import train_vocabulary
 
-LOSSES = {None: ar_loss, "ctc": ctc_loss, "cmlm": cmlm_loss}
+LOSSES: dict[tuple[str | None, bool], Loss] = {  # by head, and by whether true tokens are shown
+    (None, False): ar_loss,
+    ("ctc", False): ctc_loss,
+    ("ctc", True): ctc_glancing_loss,
+    ("cmlm", False): cmlm_loss,
+    ("nat", True): nat_loss,
+    ("semi", False): semi_loss,
+}
 VALID_VERSES, VALID_PASSAGES = 250, 30
 
 
@@ -37,9 +45,8 @@ def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -
     initialise(model, Schedule().seed, parent)
     valid = valid_pairs(read_pairs(split_file(corpus, "valid")), codec)
     note_start(name, folder / name, threads, device)
-    train(
-        model.to(device), examples, LOSSES[recipe.head], scorer(codec, valid), Schedule(), folder / name, speaker(name)
-    )
+    loss = LOSSES[recipe.head, recipe.glancing]
+    train(model.to(device), examples, loss, scorer(codec, valid), Schedule(), folder / name, speaker(name))
     export_best(name, corpus, checkpoints, folder / "models")
 
 

@@ -24,11 +24,12 @@ class Schedule:
 class Recipe:
     """One model: its shape, its head, where it starts from and what it reads."""
 
-    head: Literal["ctc", "cmlm"] | None = None  # None: autoregressive
+    head: Literal["ctc", "cmlm", "nat", "semi"] | None = None  # None: autoregressive
     encoder_layers: int = 3
     decoder_layers: int = 3
     parent: str | None = "ar"  # start from this model's weights wherever name and shape agree; None: from random ones
     distilled: bool = True  # train on the teacher's beam-4 output instead of the original target
+    glancing: bool = False  # the decoder is shown some true tokens, ever fewer as it gets better
 
 
 RECIPES = {
@@ -37,18 +38,29 @@ RECIPES = {
     "ar_shallow": Recipe(encoder_layers=5, decoder_layers=1),
     "ctc": Recipe(head="ctc"),
     "cmlm": Recipe(head="cmlm"),
+    "ctc_glancing": Recipe(head="ctc", glancing=True),
+    "nat": Recipe(head="nat", glancing=True),
+    "semi_ar": Recipe(head="semi"),
+    "ar_draft": Recipe(encoder_layers=1, decoder_layers=1),  # no racer: it drafts for `speculative`
     "ctc_raw": Recipe(head="ctc", distilled=False),
     "cmlm_raw": Recipe(head="cmlm", distilled=False),
 }
 
 VOCAB_SIZE = 4000
 CTC_UPSAMPLING = 2
+BLOCK_LENGTHS = (1, 2, 4, 8)  # of the semi-autoregressive model
 
 
 def model_values(recipe: Recipe, vocab_size: int) -> dict[str, Any]:
     """The `config.json` of a model to be trained by `recipe`."""
     pad, mask = vocab_size - 1, vocab_size - 2
-    heads = {None: {}, "ctc": {"upsampling": CTC_UPSAMPLING, "blank_token_id": mask}, "cmlm": {"mask_token_id": mask}}
+    heads: dict[str | None, dict[str, Any]] = {
+        None: {},
+        "ctc": {"upsampling": CTC_UPSAMPLING, "blank_token_id": mask},
+        "cmlm": {"mask_token_id": mask},
+        "nat": {"mask_token_id": mask},
+        "semi": {"block_lengths": list(BLOCK_LENGTHS)},
+    }
     values: dict[str, Any] = {
         "architectures": ["MarianMTModel"], "model_type": "marian", "is_encoder_decoder": True,
         "tie_word_embeddings": True, "vocab_size": vocab_size, "decoder_vocab_size": vocab_size, "d_model": 256,

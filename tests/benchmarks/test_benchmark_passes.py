@@ -8,9 +8,10 @@ import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor
 
+from generators.models.cache import Cache
 from generators.models.files import build_model
 from generators.models.heads import CmlmMarian
-from generators.models.marian import Cache, Marian
+from generators.models.marian import Marian
 from generators.training.loop import initialise
 from generators.training.recipes import RECIPES, VOCAB_SIZE, model_values
 

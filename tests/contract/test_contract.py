@@ -25,6 +25,7 @@ from tests.contract.contract import (
     check_stop_strings,
     check_trace,
     check_traced_batch,
+    eight_tokens,
 )
 from tests.generators.tiny import SOURCES
 
@@ -32,6 +33,14 @@ KNOBBED = (
     "ar:beam_size=3",
     "mask_predict:n_iterations=1:length_beam=1",
     "mask_predict:n_iterations=10:length_beam=5",
+    "mask_predict:scorer=ar_student",
+    "nat:length_beam=1",
+    "nat:scorer=ar_student",
+    "semi_ar:block_length=1",
+    "semi_ar:block_length=8",
+    "speculative:drafter=ar_draft",
+    "speculative:drafter=ctc:draft_length=8",
+    "speculative:drafter=nat:draft_length=1",
     "hf_generate:beam_size=2",
     "ctranslate2:beam_size=2",
     "ctranslate2:compute_type=int8",
@@ -54,6 +63,9 @@ OURS = {
     "ar_uncached": {EXACT, NATURAL, BATCH, COUNTS, ORDER, TRACE},
     "ctc": {NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
     "mask_predict": {EXACT, NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "nat": {EXACT, NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "semi_ar": {EXACT, NATURAL, SAMPLING, STOPS, BATCH, COUNTS, ORDER, TRACE},
+    "speculative": {NATURAL, SAMPLING, STOPS, BATCH, COUNTS, ORDER, TRACE},
     "copy": {NATURAL, STOPS, BATCH, COUNTS, ORDER, TRACE},
     "teacher_forcing": {EXACT, BATCH, COUNTS},
     "hf_generate": {EXACT, NATURAL, BATCH},
@@ -68,6 +80,11 @@ EXACT_WORK: dict[str, Callable[[int, int], tuple[int, int]]] = {
     "teacher_forcing": lambda n, b: (1, b * n),
     "mask_predict:n_iterations=1:length_beam=1": lambda n, b: (1, b * n),
     "mask_predict:n_iterations=10:length_beam=5": lambda n, b: (10, 10 * b * n),
+    "nat": lambda n, b: (1, b * n),
+    "nat:scorer=ar_student": lambda n, b: (1, b * n),  # one length: nothing to choose among
+    "semi_ar": lambda n, b: (-(-n // 2), b * 2 * -(-n // 2)),
+    "semi_ar:block_length=1": lambda n, b: (n, n * b),
+    "semi_ar:block_length=8": lambda n, b: (-(-n // 8), b * 8 * -(-n // 8)),
 }
 
 
@@ -175,7 +192,7 @@ def test_a_trace_shows_what_a_stop_string_took_back(generator: Generator, loaded
 
 def test_a_sampled_trace_draws_the_same_tokens(generator: Generator, prompts: list[TokenRow]) -> None:
     if {TRACE, SAMPLING} <= generator.capabilities:
-        check_trace(generator, prompts, Exact(8), sampling=replace(WARM, seeds=(1, 2, 3)))
+        check_trace(generator, prompts, eight_tokens(generator), sampling=replace(WARM, seeds=(1, 2, 3)))
 
 
 @pytest.mark.parametrize("length", [Natural(20), Exact(6)], ids=["natural", "exact"])

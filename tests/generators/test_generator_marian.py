@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from generators.models.cache import Cache, RaggedCache
 from generators.models.files import load_model
 from generators.models.layers import Dropout
-from generators.models.marian import Cache, Marian, causal_mask
+from generators.models.marian import Marian, causal_mask
 from tests.generators.tiny import POSITIONS, VOCAB_SIZE, tiny_model, write_opus_model
 
 PAD = VOCAB_SIZE - 1
@@ -46,6 +47,31 @@ def test_a_cached_step_is_the_uncached_one(packed: bool, activation: str) -> Non
         found = torch.cat([model.logits(model.model.decoder(x, memory, cache=cache)) for x in steps], 1)
     torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
     assert cache.length == 5
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("sources", [((5, 9, 0),), ((5, 9, 0), (7, 0, PAD), (3, 4, 0))], ids=["one row", "three"])
+def test_several_cached_positions_are_the_uncached_ones_wherever_a_row_stands(
+    packed: bool, sources: tuple[tuple[int, ...], ...]
+) -> None:
+    """Rows at different lengths, wound back and written over: each position's logits are those of a whole pass."""
+    model, source_ids = tiny_model(), torch.tensor(sources)
+    decoder_ids = torch.tensor([[PAD, 4, 8, 15, 3, 9, 2, 11], [PAD, 6, 2, 2, 40, 8, 1, 5], [PAD, 7, 7, 1, 3, 3, 2, 9]])
+    decoder_ids = decoder_ids[: len(sources)]
+    with torch.inference_mode():
+        wanted = model(source_ids, decoder_ids)
+        if packed:
+            model.pack()
+        memory = model.encode(source_ids)
+        cache = RaggedCache(model.config, len(sources), 9, memory.states)
+        for starts in ([0, 0, 0], [3, 1, 2], [1, 2, 4], [5, 4, 5]):  # within what has been computed, or just behind
+            cache.lengths = starts[: len(sources)]
+            places, mask = cache.place(3)
+            x = model.embed_at(decoder_ids.gather(1, places), places)
+            found = model.logits(model.model.decoder(x, memory, mask=mask, cache=cache))
+            expected = wanted[torch.arange(len(sources))[:, None], places]
+            torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    assert cache.lengths == [start + 3 for start in starts[: len(sources)]]
 
 
 def test_attention_in_training_is_that_of_inference() -> None:

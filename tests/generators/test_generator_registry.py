@@ -1,6 +1,7 @@
 """How a person names a contestant, and that every way to misname one is answered in one line."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_a_setting_that_is_none_is_refused(text: str) -> None:
     ("label", "message"),
     [
         ("ar:colour=3", "unknown knob 'colour' of ar; choose from: weights, beam_size, length_penalty"),
-        ("ctc:beam_size=3", "unknown knob 'beam_size' of ctc; choose from: weights$"),
+        ("ctc:colour=3", "unknown knob 'colour' of ctc; choose from: weights, beam_size$"),
         ("ar:beam_size=two", "knob beam_size of ar wants int, got 'two'"),
         ("ar:beam_size=1.5", "knob beam_size of ar wants int, got '1.5'"),
         ("ar:length_penalty=x", "knob length_penalty of ar wants float"),
@@ -165,3 +166,38 @@ def test_weights_that_are_missing_are_named_for_every_strategy(folder: Path, tmp
     for strategy in STRATEGIES:
         with pytest.raises((ValueError, ImportError), match="has no model.safetensors|ctranslate2"):
             build(parse(f"{strategy}:weights={tmp_path}"))
+
+
+def test_a_model_that_is_not_shipped_yet_is_answered_with_how_to_train_it() -> None:
+    for name in registry.UNSHIPPED:
+        with pytest.raises(ValueError, match=f"weights '{name}' are not shipped yet; train them .*training {name}"):
+            find_weights(name)
+
+
+def test_a_drafters_and_a_scorers_weights_are_told_too(
+    folder: Path, tmp_path: Path, vocabulary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "SHIPPED", folder)
+    own, draft = (file_hash(folder / name / WEIGHTS) for name in ("ar", "ctc"))
+    loaded = build(parse("speculative:weights=ar:drafter=ctc"))
+    assert loaded.weights_sha256 == f"{own}+{draft}"
+    assert loaded.config == {"drafter": "ctc", "draft_length": 4, "weights": "ar"}
+    assert build(parse("speculative:weights=ar")).weights_sha256 == own
+    scored = build(parse("mask_predict:weights=cmlm:scorer=ar"))
+    assert scored.weights_sha256 == f"{file_hash(folder / 'cmlm' / WEIGHTS)}+{own}"
+
+
+def test_a_helper_of_another_vocabulary_or_kind_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = shutil.copytree(folder / "ar", tmp_path / "other")
+    ids = json.loads((other / "vocab.json").read_text())
+    (other / "vocab.json").write_text(json.dumps(ids | {"extra": 60}))
+    for label in (f"speculative:drafter={other}", f"mask_predict:scorer={other}"):
+        kind = "ar" if label.startswith("speculative") else "cmlm"
+        with pytest.raises(ValueError, match="has another vocabulary than"):
+            build(parse(f"{label}:weights={folder / kind}"))
+    with pytest.raises(ValueError, match="this strategy needs a Marian"):
+        build(parse(f"speculative:weights={folder / 'ar'}:drafter={folder / 'cmlm'}"))
+    with pytest.raises(ValueError, match="no weights 'nobody'"):
+        build(parse(f"speculative:weights={folder / 'ar'}:drafter=nobody"))

@@ -5,14 +5,17 @@ import json
 import pytest
 
 from generators.models.files import file_hash
-from generators.registry import SHIPPED, STRATEGIES
+from generators.registry import SHIPPED, STRATEGIES, UNSHIPPED
 from generators.training.card import model_card
+from generators.training.recipes import RECIPES
 
 ACCOUNTS = json.loads((SHIPPED / "MANIFEST.json").read_text(encoding="utf-8"))
 
 
-def test_every_default_model_is_shipped_and_accounted_for() -> None:
-    assert {strategy.weights for strategy in STRATEGIES.values()} <= set(ACCOUNTS)
+def test_every_default_model_is_shipped_and_accounted_for_or_named_as_missing() -> None:
+    assert {strategy.weights for strategy in STRATEGIES.values()} <= {*ACCOUNTS, *UNSHIPPED}
+    assert not set(ACCOUNTS) & set(UNSHIPPED), "shipped by now: take it out of UNSHIPPED"
+    assert set(UNSHIPPED) <= set(RECIPES)
     assert {path.parent.name for path in SHIPPED.glob("*/config.json")} == set(ACCOUNTS)
 
 

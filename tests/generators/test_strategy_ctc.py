@@ -110,7 +110,11 @@ def test_an_answer_longer_than_wanted_is_cut_and_says_so(codec: MarianCodec) -> 
     ctc = Ctc(ctc_model(eos_bias=-9.0), codec)
     sources = random_sources(10, seed=4)
     whole = ask(ctc, sources, Natural(40))
-    assert set(whole.finish_reasons) == {FinishReason.EOS}
+    canvas = [2 * len(source) for source in sources]
+    assert [reason is FinishReason.CANVAS_FULL for reason in whole.finish_reasons] == [
+        len(row) == n_slots for row, n_slots in zip(whole.token_ids, canvas, strict=True)
+    ]
+    assert set(whole.finish_reasons) == {FinishReason.EOS, FinishReason.CANVAS_FULL}
     cut = ask(ctc, sources, Natural(2))
     assert [row[:2] for row in whole.token_ids] == list(cut.token_ids)
     assert cut.tokens_raw == whole.tokens_raw
