@@ -1,8 +1,8 @@
 """A language whose every probability is known, to see what decoding in parallel does to words that belong together.
 
-A source is one word, its output four pairs of tokens. A *coupled* pair is "a b", "c d" or "c e": the second token
-follows from the first or nearly so, and the likeliest first and second token belong to different pairs, so that whoever
-chooses both at once writes "c b", which nobody ever wrote. The tokens of a *free* pair are independent, and less sure
+A source is one word, its output four pairs of tokens. A *coupled* pair is "a b", "c d", "c e" or "c f": the likeliest
+first token, c, and the likeliest second one, b, belong to different pairs, so that whoever chooses both at once writes
+"c b", which nobody ever wrote. The tokens of a *free* pair are independent, and less sure
 than a coupled pair's, so that mask-predict looks at them first and needs more passes to come round to the mixtures.
 """
 
@@ -24,8 +24,8 @@ class Choice(NamedTuple):
 
 
 def _coupled(turn: int) -> Joint:
-    a, b, c, d, e = (LETTERS[(turn + i) % len(LETTERS)] for i in range(5))
-    return {(a, b): 0.45, (c, d): 0.33, (c, e): 0.22}
+    a, b, c, d, e, f = (LETTERS[(turn + i) % len(LETTERS)] for i in range(6))
+    return {(a, b): 0.4, (c, d): 0.2, (c, e): 0.2, (c, f): 0.2}
 
 
 def _free(turn: int) -> Joint:

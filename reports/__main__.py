@@ -61,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--out", type=Path, metavar="FILE", help="where to write it (default: standard output)")
     lines = commands.add_parser("lines", help="print latency against length as fitted lines, a JSON array")
     lines.add_argument("runs", type=Path, metavar="RUN", nargs="+", help="folders of runs")
+    compare = commands.add_parser("compare", help="print what changed from one run to another, with intervals")
+    compare.add_argument("first", type=Path, metavar="A", help="folder of the earlier run")
+    compare.add_argument("second", type=Path, metavar="B", help="folder of the later run")
+    compare.add_argument("--other-machine", action="store_true", help="compare runs of different machines all the same")
+    compare.add_argument("--json", action="store_true", help="one JSON object instead")
     add_gate(
         commands.add_parser("gate", help="judge whether the working tree made a strategy slower", allow_abbrev=False)
     )
@@ -99,6 +104,14 @@ def _lines(options: argparse.Namespace) -> None:
     print(lines_as_json(options.runs))
 
 
+def _compare(options: argparse.Namespace) -> None:
+    from reports.compare import compare
+    from reports.compare_text import changes_as_json, changes_as_text
+
+    changes = compare(options.first, options.second, other_machine=options.other_machine)
+    print((changes_as_json if options.json else changes_as_text)(changes))
+
+
 def _export(options: argparse.Namespace) -> None:
     from reports.build import export
 
@@ -113,7 +126,14 @@ def _refused(reason: Exception, code: int) -> int:
     return code
 
 
-_COMMANDS = {"html": _html, "figure": _figure, "summary": _summary, "lines": _lines, "export": _export}
+_COMMANDS = {
+    "html": _html,
+    "figure": _figure,
+    "summary": _summary,
+    "compare": _compare,
+    "lines": _lines,
+    "export": _export,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -44,8 +44,9 @@ def correlations(run: Run, order: Sequence[Contestant]) -> tuple[Correlation, ..
 
 
 def mixtures(run: Run, order: Sequence[Contestant]) -> tuple[Mixture, ...]:
-    """One a task and contestant that wrote in the language of coupled pairs."""
+    """One a task and contestant that wrote in the language of coupled pairs; of equal sources the first counts."""
     spoken = _by_contestant(sample for sample in run.samples if sample.source in LANGUAGE)
+    spoken = {cell: {sample.row: sample for sample in _first_of_each(rows)} for cell, rows in spoken.items()}
     return tuple(
         Mixture(
             task=task,
@@ -95,6 +96,11 @@ def _expected(contestant: Contestant, rows: Outputs) -> float | None:
     perfect = [_output(sample, expected(sample.source, int(passes))) for sample in rows.values()]
     share = corpus_score(INVALID_MIXTURES, [INVALID_MIXTURES.statistics(output) for output in perfect])
     return None if share is None else 100 * share
+
+
+def _first_of_each(rows: Outputs) -> Iterable[Sample]:
+    """One output a source: what a strategy writes again for the same source proves nothing more."""
+    return {rows[row].source: rows[row] for row in sorted(rows, reverse=True)}.values()
 
 
 def _by_contestant(samples: Iterable[Sample]) -> dict[tuple[str, str], Outputs]:

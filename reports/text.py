@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from reports.evidence_tables import evidence_tables
 from reports.names import visible
 from reports.rankings import race_table
 from reports.summary import Cell, Contestant, Estimate, Quality, Speedup, Summary
@@ -32,7 +33,8 @@ def as_text(summary: Summary) -> str:
     parts = [found.lead, *(f"{topic}. {text}" for topic, texts in found.findings for text in texts)]
     parts += [f"Missing: {sentence}" for sentence in found.missing if sentence != found.lead]
     parts += [f"Warning: {sentence}" for sentence in summary.warnings]
-    parts += [_plain(table) for task in summary.tasks if (table := race_table(summary, task))]
+    parts += [plain(table) for task in summary.tasks if (table := race_table(summary, task))]
+    parts += [plain(table) for table in evidence_tables(summary)]
     return "\n\n".join(visible(part) for part in parts)
 
 
@@ -115,12 +117,14 @@ def _interval(estimate: Estimate | None, scale: float = 1.0) -> list[float] | No
     return [estimate.low * scale, estimate.high * scale]
 
 
-def _plain(table: Table) -> str:
+def plain(table: Table) -> str:
     """The table in aligned columns: values without their small print, `*` behind the best."""
     rows = [list(table.heads)] + [[entry.text + ("*" if entry.best else "") for entry in row] for row in table.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.heads))]
     lines = ["  ".join(_aligned(text, widths[i], i) for i, text in enumerate(row)).rstrip() for row in rows]
-    return "\n".join([table.title, *lines, "* best of its column", *filter(None, [table.note])])
+    marked = any(entry.best for row in table.rows for entry in row)
+    stars = "* best of its column" if marked else ""
+    return "\n".join([table.title, *lines, *filter(None, [stars, table.note])])
 
 
 def _aligned(text: str, width: int, column: int) -> str:

@@ -8,6 +8,7 @@ from generators.base import Placement
 from suites import environment
 from suites.contestants import Contestant, Registry, load, parse_labels
 from suites.isolation import load_apart
+from suites.line_up import LineUp
 from suites.plan import Entrant, Plan, Setup, make_plan
 from suites.process_memory import free_bytes
 from suites.refusal import Refusal
@@ -53,8 +54,8 @@ def prepare(settings: Settings, registry: Registry, say: Callable[[str], None]) 
     """The loaded contestants and the plan for `settings`. Refuses whatever in them cannot be had."""
     suite = suite_named(settings.suite)
     _check_meaning(settings, suite)
-    specs = parse_labels(settings.strategies or suite.contestants, registry)
-    tasks = tuple(load_task(name) for name in ([settings.task] if settings.task else suite.tasks))
+    line_up = suite.line_up(_asked(settings, suite, say))
+    specs, tasks = parse_labels(line_up.labels, registry), line_up.tasks
     synchronize = environment.synchronizer(settings.device)
     placement = Placement(device=settings.device, dtype=settings.dtype, threads=settings.threads)
     apart = settings.isolate or suite.of_memory
@@ -76,6 +77,16 @@ def prepare(settings: Settings, registry: Registry, say: Callable[[str], None]) 
         placement=placement,
         registry=registry,
         suite=suite,
+    )
+
+
+def _asked(settings: Settings, suite: Suite, say: Callable[[str], None]) -> LineUp:
+    return LineUp(
+        labels=settings.strategies or suite.contestants,
+        tasks=tuple(load_task(name) for name in ([settings.task] if settings.task else suite.tasks)),
+        chosen=settings.strategies is not None,
+        seed=settings.seed,
+        say=say,
     )
 
 
@@ -110,6 +121,7 @@ def _plan_settings(settings: Settings, setup: Setup) -> dict[str, Any]:
         "device": settings.device,
         "dtype": settings.dtype,
         "isolate": settings.isolate,
+        "wrong_at": {task.name: list(task.wrong_at) for task in setup.tasks if task.wrong_at},
     }
 
 

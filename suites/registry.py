@@ -3,7 +3,21 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from suites import batch, iterations, latency, memory, prompt, quality, quick, smoke, teacher_forcing
+from suites import (
+    batch,
+    error_accumulation,
+    iterations,
+    latency,
+    literature,
+    memory,
+    multimodality,
+    prompt,
+    quality,
+    quick,
+    smoke,
+    teacher_forcing,
+)
+from suites.line_up import LineUp, as_it_is
 from suites.plan import Round, Setup
 from suites.refusal import Refusal
 
@@ -21,6 +35,8 @@ class Suite:
     uses_lengths: bool = True  # whether --lengths and --batch-sizes mean anything to it
     budget: str | None = None
     until_memory: bool = False  # whether calls may take all free memory, and no more, where no limit is given
+    line_up: Callable[[LineUp], LineUp] = as_it_is
+    likelihoods: bool = False  # whether the models are asked what the references cost them, after the race
     of_memory: bool = False  # whether it measures memory, a process a block, and no time
 
 
@@ -40,6 +56,7 @@ SUITES = {
         repeats=100,
         repeats_are="sentences timed one by one",
         plan=quality.plan,
+        likelihoods=True,
         uses_lengths=False,
     ),
     "iterations": Suite(
@@ -90,6 +107,40 @@ SUITES = {
         lengths=memory.LENGTHS,
         batch_sizes=memory.SIZES,
         of_memory=True,
+    ),
+    "error_accumulation": Suite(
+        summary="one wrong token put into every output: what it does to the text behind it",
+        contestants=error_accumulation.CONTESTANTS,
+        tasks=("verse",),
+        repeats=error_accumulation.SENTENCES,
+        repeats_are="sentences written at each place of the wrong token",
+        plan=error_accumulation.plan,
+        line_up=error_accumulation.line_up,
+        uses_lengths=False,
+    ),
+    "multimodality": Suite(
+        summary="coupled choices: tiny models trained on the spot, their invalid mixtures against theory",
+        contestants=multimodality.CONTESTANTS,
+        tasks=(),
+        repeats=multimodality.SENTENCES,
+        repeats_are="sentences written",
+        plan=multimodality.plan,
+        line_up=multimodality.line_up,
+        likelihoods=True,
+        uses_lengths=False,
+    ),
+    "literature": Suite(
+        summary="the known shapes, each with a verdict: iterations, length beam, distillation, batch, shallow decoder",
+        contestants=literature.CONTESTANTS,
+        tasks=("mixed", "verse"),
+        repeats=literature.REPEATS,
+        repeats_are="timed calls at each batch size",
+        plan=literature.plan,
+        line_up=literature.line_up,
+        likelihoods=True,
+        lengths=literature.LENGTHS,
+        batch_sizes=literature.BATCH_SIZES,
+        budget=literature.BUDGET,
     ),
     "quick": Suite(
         summary="a mix of the three that fits into a few minutes (make bench)",

@@ -8,7 +8,7 @@ from pathlib import Path
 from metrics.registry import METRICS
 from metrics.total_correlation import NATS
 from suites import store
-from suites.records import BadRun, IncompatibleRun, Run, Score, read_run
+from suites.records import SCORES_FILE, BadRun, IncompatibleRun, Run, Score, read_run
 from suites.refusal import Refusal
 from suites.scoring import scores_of
 
@@ -51,6 +51,6 @@ def _read(path: Path) -> Run:
     except IncompatibleRun as wrong:
         raise Refusal(str(wrong), exit_code=4) from None
     except BadRun as wrong:
-        if store.SCORES_FILE not in str(wrong):
+        if SCORES_FILE not in str(wrong):
             raise Refusal(str(wrong)) from None
         return read_run(path, scored=False)

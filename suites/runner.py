@@ -7,6 +7,7 @@ from suites.contestants import Contestant
 from suites.exchange import record_of, request_for, samples_of
 from suites.plan import Block, Cell, Trial
 from suites.records import Record, Sample
+from suites.slips import slips_of
 from suites.tasks import Task
 from suites.trial import TIMEOUT_S, Failure, Timing, attempt, check_shape, timed_call, warm_up
 
@@ -47,7 +48,8 @@ class Runner:
         request = attempt(lambda: request_for(trial, self.tasks[trial.cell.task], codec))
         if isinstance(request, Failure):
             return request
-        outcome = attempt(lambda: timed_call(generator, request, self.synchronize), self.timeout_s)
+        with_slips = slips_of(trial, self.tasks[trial.cell.task], contestant.loaded)
+        outcome = attempt(lambda: with_slips(timed_call)(generator, request, self.synchronize), self.timeout_s)
         if isinstance(outcome, Failure):
             return outcome
         self.costs[trial.cell] = (self.costs.get(trial.cell, outcome.latency_s) + outcome.latency_s) / 2

@@ -27,6 +27,7 @@ class Task:
     name: str
     rows: tuple[Row, ...]
     sha256: str  # of the rows
+    wrong_at: tuple[str, float] | None = None  # (the task as it is, how far into its reference a wrong token is put)
 
 
 def load_task(name: str) -> Task:
