@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from reports import caveats, names, plots, titles
+from reports.cost_figures import cost_drawings
 from reports.curves import KNOBS, Curve, curves
 from reports.drawing import Canvas, Draw, svg
 from reports.formats import listed
@@ -33,6 +34,10 @@ def figures(summary: Summary) -> tuple[Figure, ...]:
     found += [_speedup(summary, task) for task in summary.tasks]
     found += [_quality_latency(summary, task) for task in summary.tasks]
     found += [_curves(summary, task, knob) for task in summary.tasks for knob in KNOBS]
+    found += [
+        _figure(summary, d.name, d.title, d.caption, d.table, d.panels, d.draw, d.canvases)
+        for d in cost_drawings(summary)
+    ]
     return tuple(figure for figure in found if figure)
 
 

@@ -51,8 +51,8 @@ def against_length(series: Sequence[Series], lengths: Sequence[int]) -> Draw:
     def draw(axes: list["Axes"], canvas: Canvas) -> None:
         _log_lengths(axes[0], series, lengths)
         _log_values(axes[0], series)
-        _heads(axes[0], "median latency, ms", "tokens")
-        _lines(axes[0], series)
+        heads(axes[0], "median latency, ms", "tokens")
+        marks(axes[0], series)
         _end_labels(axes[0], series, canvas)
 
     return draw
@@ -67,8 +67,8 @@ def speedups(panels: Sequence[tuple[str, Sequence[Series]]], lengths: Sequence[i
             _log_lengths(ax, every, lengths)
             _log_values(ax, every, include=(1.0,))
             ax.axhline(1, color=MUTED, linewidth=1.2)
-            _heads(ax, f"speedup, × {heading}", "tokens")
-            _lines(ax, series)
+            heads(ax, f"speedup, × {heading}", "tokens")
+            marks(ax, series)
             _end_labels(ax, series, canvas)
 
     return draw
@@ -79,12 +79,12 @@ def scatter(series: Sequence[Series], copy_bleu: float | None) -> Draw:
 
     def draw(axes: list["Axes"], canvas: Canvas) -> None:
         ax = axes[0]
-        _log_axis(ax, "x", _spread([p.x for one in series for p in one.points], 1.6))
+        log_axis(ax, "x", spread([p.x for one in series for p in one.points], 1.6))
         _linear_values(ax, series, [] if copy_bleu is None else [copy_bleu])
-        _heads(ax, "BLEU, points", "median latency, ms")
+        heads(ax, "BLEU, points", "median latency, ms")
         notes = [] if copy_bleu is None else _reference_line(ax, copy_bleu, "copying the source")
-        _lines(ax, series)
-        _point_labels(ax, series, notes)
+        marks(ax, series)
+        point_labels(ax, series, notes)
 
     return draw
 
@@ -96,16 +96,16 @@ def knob(panels: Sequence[tuple[str, Sequence[Series]]], lines: Sequence[tuple[s
         for ax, (heading, series), (name, level) in zip(axes, panels, lines, strict=True):
             _whole_numbers(ax, series)
             _linear_values(ax, series, [] if level is None else [level])
-            _heads(ax, heading, what)
+            heads(ax, heading, what)
             if level is not None:
                 _reference_line(ax, level, name)
-            _lines(ax, series)
+            marks(ax, series)
             _end_labels(ax, series, canvas)
 
     return draw
 
 
-def _lines(ax: "Axes", series: Sequence[Series]) -> None:
+def marks(ax: "Axes", series: Sequence[Series]) -> None:
     for one in series:
         style = LINE_STYLES[one.variant % len(LINE_STYLES)]
         face = one.colour if one.variant == 0 else PAPER  # variants of a strategy are hollow
@@ -136,7 +136,7 @@ def _intervals(ax: "Axes", one: Series) -> None:
             ax.plot(list(p.across), [p.y, p.y], color=one.colour, linewidth=1, solid_capstyle="butt")
 
 
-def _heads(ax: "Axes", y: str, x: str) -> None:
+def heads(ax: "Axes", y: str, x: str) -> None:
     """Both units above and below the panel, set horizontally where they are read without turning the head."""
     ax.set_title(y, loc="left", pad=14, color=MUTED)
     ax.set_xlabel(x, loc="right", labelpad=6)
@@ -159,7 +159,7 @@ def _end_labels(ax: "Axes", series: Sequence[Series], canvas: Canvas) -> None:
         ax.text(text_x, height, name, color=one.colour, transform=None, va="center", ha="left")
 
 
-def _point_labels(ax: "Axes", series: Sequence[Series], notes: Sequence[Box]) -> None:
+def point_labels(ax: "Axes", series: Sequence[Series], notes: Sequence[Box]) -> None:
     """Each name beside its point, clear of points, bars and the boxes of `notes`, or tied to it by a hair."""
     box = ax.get_window_extent()
     frame = Box(box.x0 + 2, box.y0 + 2, ax.figure.bbox.width, box.y1 + 12)
@@ -199,31 +199,31 @@ def _reference_line(ax: "Axes", level: float, name: str) -> list[Box]:
 def _log_lengths(ax: "Axes", series: Sequence[Series], lengths: Sequence[int]) -> None:
     """A logarithmic axis of tokens, with a tick wherever its number does not run into the last one."""
     ax.set_xscale("log")
-    ax.set_xlim(*_spread([p.x for one in series for p in one.points] + list(lengths), 1.12))
+    ax.set_xlim(*spread([p.x for one in series for p in one.points] + list(lengths), 1.12))
     ticks: dict[float, float] = {}  # tick: its place in pixels
     for length in sorted(lengths):
         place = float(ax.transData.transform((length, 1))[0])
         if place - max(ticks.values(), default=-TEXT * 9) >= TEXT * 2.5:
             ticks[length] = place
-    _set_ticks(ax, "x", list(ticks))
+    set_ticks(ax, "x", list(ticks))
 
 
 def _log_values(ax: "Axes", series: Sequence[Series], include: tuple[float, ...] = ()) -> None:
     values = [v for one in series for p in one.points for v in (p.low, p.y, p.high) if v] + list(include)
-    _log_axis(ax, "y", _spread(values, 1.25))
+    log_axis(ax, "y", spread(values, 1.25))
 
 
-def _log_axis(ax: "Axes", which: str, limits: tuple[float, float]) -> None:
+def log_axis(ax: "Axes", which: str, limits: tuple[float, float]) -> None:
     """A logarithmic axis with ticks at 1, 2 and 5 of every decade, or at 1 alone over many decades."""
     low, high = limits
     (ax.set_xscale if which == "x" else ax.set_yscale)("log")
     (ax.set_xlim if which == "x" else ax.set_ylim)(low, high)
     digits = (1, 2, 5) if high / low < 500 else (1,)
     ticks = [d * 10.0**k for k in range(-9, 10) for d in digits]
-    _set_ticks(ax, which, [tick for tick in ticks if low <= tick <= high])
+    set_ticks(ax, which, [tick for tick in ticks if low <= tick <= high])
 
 
-def _set_ticks(ax: "Axes", which: str, ticks: list[float]) -> None:
+def set_ticks(ax: "Axes", which: str, ticks: list[float]) -> None:
     axis = ax.xaxis if which == "x" else ax.yaxis
     axis.set_ticks(ticks, [f"{tick:,.10g}" for tick in ticks])
     axis.set_ticks([], minor=True)
@@ -240,9 +240,9 @@ def _linear_values(ax: "Axes", series: Sequence[Series], include: Sequence[float
 def _whole_numbers(ax: "Axes", series: Sequence[Series]) -> None:
     xs = sorted({p.x for one in series for p in one.points})
     ax.set_xlim(xs[0] - 0.4, xs[-1] + 0.4)
-    _set_ticks(ax, "x", xs)
+    set_ticks(ax, "x", xs)
 
 
-def _spread(values: Sequence[float], factor: float) -> tuple[float, float]:
+def spread(values: Sequence[float], factor: float) -> tuple[float, float]:
     """Limits a factor beyond the values on a logarithmic axis."""
     return min(values) / factor, max(values) * factor

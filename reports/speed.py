@@ -48,7 +48,8 @@ def median_of(samples: Sequence[float]) -> Estimate:
 def timed(records: Iterable[Record]) -> dict[CellKey, list[Record]]:
     trials: dict[CellKey, list[Record]] = defaultdict(list)
     for record in records:
-        if record.mode != "batched" and record.status == "ok" and record.latency_s is not None:
+        alone = record.mode != "batched" and record.source_length is None  # varied sources: see `costs`
+        if alone and record.status == "ok" and record.latency_s is not None:
             trials[record.task, record.label, record.mode, record.length, record.batch_size].append(record)
     return trials
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reports import lines, names, quality, speed
+from reports.costing import costs_of
 from reports.findings import bleu_difference, evidence_of
 from reports.rows import row_facts
 from reports.summary import Cell, Contestant, Coverage, Quality, Summary, scored_task
@@ -52,6 +53,7 @@ def summarise(run: Run, folder: str = "") -> Summary:
         traced=_traced(run),
         rows=row_facts(records, run.scores),
         evidence=evidence,
+        costs=costs_of(run, order),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from metrics.crossovers import Crossover
 from metrics.fits import Curvature
+from reports.costs import Costs
 from reports.evidence import Evidence
 from reports.rows import RowFacts
 from suites.records import Record, RunInfo, Sample
@@ -183,6 +184,7 @@ class Summary:
     traced: tuple[tuple[Sample, Record], ...]  # outputs with a trace, each with the trial of the same request
     rows: dict[tuple[str, str, int], RowFacts]  # (task, label, row) -> what is known of that one output
     evidence: Evidence = Evidence()
+    costs: Costs = Costs()
 
     def contestant(self, label: str) -> Contestant:
         return next(c for c in self.contestants if c.label == label)
