@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reports import entries
-from reports.costs import PARTS, Memory, Parts, Roofline
+from reports.costs import PARTS, Memory, OverFloor, Parts, Roofline
 from reports.entries import Entry
 from reports.formats import NONE, fixed, interval, number
 from reports.summary import Estimate, Summary
@@ -23,6 +23,11 @@ ROOFLINE_NOTE = (
     "roof where it explains half of the time or more, else dispatch-bound: starting many small operations, or kernels "
     "far from both roofs. Whole: the request's whole time and work, encoder included, stand for its passes; an engine "
     "is taken to make one cached step a token, and its FLOP/s are set beside those of the run's dtype."
+)
+FLOOR_NOTE = (
+    "Median latency over that of one parallel scoring pass of as many tokens (the denominator, in small print), in the "
+    "n repeats both ran, with its 95 % interval by bootstrap over whole repeats. No strategy that makes a decoder pass "
+    "over as many positions can come under 1; below 1 it made a smaller one, or had a smaller model."
 )
 MEMORY_NOTE = (
     "MB of 2^20 bytes. Peak: the most that was ever resident in a process that loaded the contestant and answered one "
@@ -72,6 +77,25 @@ def memory_table(summary: Summary) -> Table:
     return Table("Memory", MEMORY_NOTE, (*heads, *(["on the device, MB"] if device else [])), tuple(rows))
 
 
+def floor_table(summary: Summary, task: str) -> Table:
+    """One row a cell that has a scoring pass beside it."""
+    found = [over for over in summary.costs.over_floor if over.place.task == task]
+    rows = [
+        (
+            entries.who(summary.contestant(over.place.label)),
+            *_workload(over),
+            Entry(number(over.ratio.value), _over(summary, over)),
+        )
+        for over in found
+    ]
+    heads = ("contestant", "length", "batch", "time over the floor's, ×")
+    return Table(f"Above one scoring pass on {task}", FLOOR_NOTE, heads, tuple(rows))
+
+
+def _over(summary: Summary, over: OverFloor) -> tuple[str, ...]:
+    return entries.small(interval(over.ratio), over.ratio.n, f"over {summary.name(over.floor)}")
+
+
 def cost_tables(summary: Summary) -> list[Table]:
     """Every table of costs that has a row."""
     found = [table for task in summary.tasks for table in _of_task(summary, task)]
@@ -83,10 +107,11 @@ def _of_task(summary: Summary, task: str) -> Sequence[Table]:
         parts_table(summary, task, by_source=True),
         parts_table(summary, task, by_source=False),
         roofline_table(summary, task),
+        floor_table(summary, task),
     )
 
 
-def _workload(row: Parts | Roofline | Memory) -> tuple[Entry, Entry]:
+def _workload(row: Parts | Roofline | Memory | OverFloor) -> tuple[Entry, Entry]:
     length = row.place.length
     return Entry("natural" if length is None else str(length)), Entry(str(row.place.batch_size))
 

@@ -2,13 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
+from metrics.latency import speedup_interval
 from metrics.roofline import bandwidth_at, roof
-from reports.costs import PARTS, Costs, Memory, Parts, Place, Roofline
+from reports.costs import PARTS, Costs, Memory, OverFloor, Parts, Place, Roofline
 from reports.passes import Passes, passes_of, shape_of
-from reports.speed import median_of
-from reports.summary import Contestant
+from reports.speed import SEED, median_of
+from reports.summary import Contestant, Estimate
 from suites.records import Record, Run, RunInfo
 
 PHASES = {"encode": "prefill", "decode": "steps", "score": "steps", "draft": "steps", "host": "steps"}
@@ -23,6 +25,7 @@ def costs_of(run: Run, order: Sequence[Contestant]) -> Costs:
         parts=tuple(_parts(place, own) for place, own in trials.items() if _timed(own) and _tells(run.info, own)),
         rooflines=tuple(_rooflines(run.info, trials)),
         memories=tuple(_memory(place, own) for place, own in trials.items() if own[0].memory),
+        over_floor=tuple(_over_floor(trials, [c.label for c in order if c.kind == "floor"])),
     )
 
 
@@ -129,3 +132,19 @@ def _memory(place: Place, trials: Sequence[Record]) -> Memory:
         least_peak_bytes=min(peaks),
         device_peak_bytes=max((m["device_peak_bytes"] for m in found if "device_peak_bytes" in m), default=None),
     )
+
+
+def _over_floor(trials: Trials, floors: Sequence[str]) -> Iterable[OverFloor]:
+    """Every contestant against the first floor of its task, length and batch size."""
+    for place, own in trials.items():
+        same = [replace(place, label=label, mode="exact") for label in floors]
+        under = next((other for other in same if other in trials and other != place), None)
+        if under and place.label not in floors and _timed(own):
+            ours, theirs = _by_repeat(own), _by_repeat(trials[under])
+            if common := sorted(ours.keys() & theirs.keys()):
+                found = speedup_interval([ours[i] for i in common], [theirs[i] for i in common], SEED)
+                yield OverFloor(place=place, ratio=Estimate(*found, len(common)), floor=under.label)
+
+
+def _by_repeat(trials: Sequence[Record]) -> dict[int, float]:
+    return {trial.repeat: trial.latency_s for trial in trials if trial.latency_s}

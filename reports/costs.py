@@ -72,7 +72,17 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OverFloor:
+    """How many times as long a contestant took as one scoring pass over as many tokens, in the repeats both ran."""
+
+    place: Place
+    ratio: "Estimate"
+    floor: str  # label of the scorer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
     parts: tuple[Parts, ...] = ()
     rooflines: tuple[Roofline, ...] = ()
     memories: tuple[Memory, ...] = ()
+    over_floor: tuple[OverFloor, ...] = ()

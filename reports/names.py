@@ -9,6 +9,7 @@ from reports.summary import Contestant, Kind
 from suites.records import Record
 
 AR_STRATEGIES = ("ar", "ar_uncached", "hf_generate", "ctranslate2")
+OTHER_KINDS: dict[str, Kind] = {"copy": "copy", "teacher_forcing": "floor"}
 NEVER_TEXT = "\ufffe\uffff\u2028\u2029\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 KNOB_SIGNS = {"n_iterations": "T=", "length_beam": "b=", "beam_size": "beam ", "compute_type": ""}
 
@@ -61,10 +62,10 @@ def contestants(records: Iterable[Record], planned: Iterable[str]) -> tuple[Cont
 
 
 def kind_of(strategy: str) -> Kind:
-    """Whether a strategy decodes token by token, in parallel, or is the copy of the source."""
+    """Whether a strategy decodes token by token, in parallel, or not at all: a floor below them, or the copy."""
     if strategy in AR_STRATEGIES:
         return "ar"
-    return "copy" if strategy == "copy" else "parallel"
+    return OTHER_KINDS.get(strategy, "parallel")
 
 
 def looks(strategies: Iterable[str]) -> dict[str, Look]:
@@ -96,7 +97,7 @@ def _shown(char: str) -> str:
 
 
 def _rank(strategy: str) -> int:
-    return ("ar", "parallel", "copy").index(kind_of(strategy))
+    return ("ar", "parallel", "floor", "copy").index(kind_of(strategy))
 
 
 def _knobs_key(label: str) -> list[tuple[int, str]]:

@@ -112,8 +112,8 @@ def _top(values: Sequence[float | None]) -> float | None:
 
 
 def _value(contestant: Contestant, cell: Cell | None) -> float | None:
-    """Minus the latency, since the lowest is best; copying is no contestant for speed."""
-    return None if cell is None or contestant.kind == "copy" else -cell.latency_s.value
+    """Minus the latency, since the lowest is best; who decodes nothing is no contestant for speed."""
+    return None if cell is None or contestant.kind in ("copy", "floor") else -cell.latency_s.value
 
 
 def _ratio(speedup: Speedup | None) -> float | None:

@@ -48,8 +48,9 @@ def median_of(samples: Sequence[float]) -> Estimate:
 def timed(records: Iterable[Record]) -> dict[CellKey, list[Record]]:
     trials: dict[CellKey, list[Record]] = defaultdict(list)
     for record in records:
-        alone = record.mode != "batched" and record.source_length is None  # varied sources: see `costs`
-        if alone and record.status == "ok" and record.latency_s is not None:
+        if record.source_length is not None:
+            continue  # sources of several lengths: see `costs`
+        if record.mode != "batched" and record.status == "ok" and record.latency_s is not None:
             trials[record.task, record.label, record.mode, record.length, record.batch_size].append(record)
     return trials
 

@@ -16,7 +16,7 @@ from reports.evidence import Evidence
 from reports.rows import RowFacts
 from suites.records import Record, RunInfo, Sample
 
-Kind = Literal["ar", "parallel", "copy"]
+Kind = Literal["ar", "parallel", "floor", "copy"]
 Mode = Literal["exact", "natural"]
 USUAL_LENGTH = 128  # tokens; where one length must stand for a grid, the one nearest to this does, whatever it shows
 

@@ -13,7 +13,7 @@ def latency_title(summary: Summary, cells: Sequence[Cell]) -> str:
     """How far apart the fastest and the slowest contestant are at the length nearest to the usual one."""
     length = min((cell.length or 0 for cell in cells), key=far_from_usual)
     there = sorted((c for c in cells if c.length == length), key=lambda cell: cell.latency_s.value)
-    decoding = [cell for cell in there if summary.contestant(cell.label).kind != "copy"] or there
+    decoding = [cell for cell in there if summary.contestant(cell.label).kind in ("ar", "parallel")] or there
     fast, slow = decoding[0], decoding[-1]
     if fast is slow:
         return f"{summary.name(fast.label)} takes {number(1000 * fast.latency_s.value)} ms at {length} tokens"
