@@ -64,6 +64,13 @@ def crosses(line: dict[str, Any], margin: float) -> bool:
     return ahead["answer"] == "from" and ahead["tokens"] is not None and abs(ahead["tokens"] / CROSSING - 1) < margin
 
 
+def told(line: dict[str, Any]) -> str:
+    """What a line says of where it overtakes, in tokens: `from 80.12 [78.9, 81.3]`."""
+    ahead, shown = line["ahead"], lambda tokens: "open" if tokens is None else f"{tokens:.4g}"
+    low, high = ahead["interval"]
+    return f"{ahead['answer']} {shown(ahead['tokens'])} [{shown(low)}, {shown(high)}]"
+
+
 def batch_crossing(length: int) -> float:
     """The batch size up to which the one-shot contestant is ahead of `ar`: where both take the same time."""
     ar, other = LAWS[AR], LAWS[OTHER]
