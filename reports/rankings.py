@@ -59,6 +59,7 @@ def race_table(summary: Summary, task: str) -> Table | None:
         ("repeated tokens, %", lambda c: entries.estimate(repeated(c), 2), lambda c: _best(repeated(c), -1)),
     ]
     where = "quality only" if headline is None else workload(*headline)
+    columns = [column for column in columns if any(column[1](c).text != NONE for c in contestants)]
     cells = [found for c in contestants if (found := cell(c))]
     note = "Median latency of one request; AR's gain: share of AR's BLEU gain over copying the source."
     note = caveats.joined(note, caveats.strongest(summary, task, cells), caveats.exact_beside_bleu(summary, cells))

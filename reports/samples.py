@@ -19,9 +19,9 @@ BUDGET_BYTES = 700_000  # of all samples together: the page stays under 2 MB wha
 RULE = (
     f"At most {ROWS} rows of the test sets: if there are more, three fifths at equal steps whatever was written there, "
     "one fifth with the most repeated tokens over all contestants, and one fifth with the widest gap between the best "
-    "and the worst contestant's chrF; fewer where long texts would make this page heavy. Beside a name: chrF of this "
-    "one output, how often a token id equals the one before it, and the median latency and calls where the same "
-    "request was timed alone."
+    "and the worst contestant's chrF; fewer where long texts would make this page heavy. A text that several wrote "
+    "stands once. Below a name: chrF of this one output, how often a token id equals the one before it (↻), and the "
+    "median latency and calls where the same request was timed alone."
 )
 LEGEND = (  # symbol's element, what it says
     ("ins", "words", "not what the reference has there"),
@@ -34,10 +34,10 @@ Rows = dict[Key, dict[str, Sample]]  # by label
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    contestant: Contestant
+    """One text, with all who wrote it."""
+
+    writers: tuple[tuple[Contestant, str], ...]  # each with what is known of its output
     runs: tuple[Run, ...]
-    repeats: int
-    facts: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +104,33 @@ def _shown(summary: Summary, key: Key, samples: dict[str, Sample], repeats: int,
     task, row = key
     first = next(iter(samples.values()))
     source, reference = (clipped(visible(text), MAX_CHARS) for text in (first.source, first.reference))
-    outputs = tuple(
-        _output(c, samples[c.label], reference, summary.rows.get((task, c.label, row), RowFacts()))
-        for c in summary.contestants
-        if c.label in samples
-    )
+    outputs = _outputs(summary, key, samples, reference)
     anchor = f"sample-{summary.tasks.index(task) + 1 if task in summary.tasks else 0}-{row}"
     return Shown(anchor, task, row, "", source, reference, outputs, repeats, gap)
 
 
-def _output(contestant: Contestant, sample: Sample, reference: str, facts: RowFacts) -> Output:
-    runs = marked(clipped(visible(sample.text), MAX_CHARS), reference)
+def _outputs(summary: Summary, key: Key, samples: dict[str, Sample], reference: str) -> tuple[Output, ...]:
+    """Each different text once, in the order of the contestants."""
+    writers: dict[str, list[tuple[Contestant, str]]] = {}
+    for c in summary.contestants:
+        if sample := samples.get(c.label):
+            facts = summary.rows.get((key[0], c.label, key[1]), RowFacts())
+            writers.setdefault(sample.text, []).append((c, _facts(sample, facts)))
+    return tuple(
+        Output(tuple(who), marked(clipped(visible(text), MAX_CHARS), reference)) for text, who in writers.items()
+    )
+
+
+def _facts(sample: Sample, facts: RowFacts) -> str:
     repeats = repeated_ids(sample.token_ids)
     said = [
         f"chrF {fixed(facts.chrf)}" if facts.chrf is not None else "",
-        f"↻ {repeats} repeated" if repeats else "",
+        f"↻ {repeats}" if repeats else "",
         f"{number(1000 * facts.latency_s)} ms" if facts.latency_s is not None else "",
         f"{number(facts.calls)} calls" if facts.calls is not None else "",
         f"ended by {visible(sample.finish_reason)}" if sample.finish_reason != "eos" else "",
     ]
-    return Output(contestant, runs, repeats, " · ".join(filter(None, said)))
+    return " · ".join(filter(None, said))
 
 
 def _cost(one: Shown) -> int:
@@ -131,7 +138,13 @@ def _cost(one: Shown) -> int:
     texts = [one.source, one.source[:70], one.reference]
     runs = [run for output in one.outputs for run in output.runs]
     marks = sum(11 + 2 * len(run.mark) for run in runs if run.mark)
-    return 400 + 150 * len(one.outputs) + marks + _bytes(texts) + _bytes(run.text for run in runs)
+    return (
+        400
+        + 180 * sum(len(output.writers) for output in one.outputs)
+        + marks
+        + _bytes(texts)
+        + _bytes(run.text for run in runs)
+    )
 
 
 def _bytes(texts: Iterable[str]) -> int:

@@ -20,12 +20,16 @@ def lead(several: Several) -> str:
         )
     apart = [change for change in several.slower if change.apart]
     longer = sum(change.times > 1 for change in apart)
-    parts = [f"{longer} of {len(several.slower)} timed workloads take longer", f"{len(apart) - longer} less time"]
+    parts = [f"{longer or 'none'} of {len(several.slower)} timed workloads take longer"] if several.slower else []
+    parts += [f"{len(apart) - longer or 'none'} less time"] if several.slower else []
     better = [one for one in several.better if one.p_value < 0.05]
-    if several.better:
-        up = sum(one.difference > 0 for one in better)
-        parts += [f"BLEU rose for {up} and fell for {len(better) - up} of {len(several.better)} contestants"]
-    return f"From {old.commit} to {new.commit}, {listed(parts)}."
+    up = sum(one.difference > 0 for one in better)
+    if better:
+        of = f"{len(better) - up or 'none'} of {len(several.better)} contestants"
+        parts.append(f"BLEU rose for {up or 'none'} and fell for {of}")
+    elif several.better:
+        parts.append("no contestant's BLEU changed significantly")
+    return f"From {old.commit} to {new.commit}, {listed(parts) or 'nothing was timed or scored twice'}."
 
 
 def sentences(several: Several) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -98,6 +98,7 @@
 
   for (const table of tables) {
     const title = contentOf(table).title;
+    table.querySelector(".tools").append("copy as");
     for (const [name, write] of [["CSV", asCsv], ["Markdown", asMarkdown], ["LaTeX", asLatex]]) {
       const act = () => copy(write(contentOf(table)), `${name}: ${title}`);
       table.querySelector(".tools").append(button(name, `Copy “${title}” as ${name}`, act));

@@ -1,4 +1,4 @@
-// Tables that can be sorted by their heads and filtered together. Every cell stays what the server of bytes wrote.
+// Tables that can be sorted by their heads and filtered together: a choice in one place holds for all of them.
 const tables = [...document.querySelectorAll("[data-table]")];
 
 {
@@ -61,19 +61,22 @@ const tables = [...document.querySelectorAll("[data-table]")];
     return [...values].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   };
 
+  const chosen = {};
+  const choose = (facet, value) => {
+    chosen[facet] = value;
+    for (const select of document.querySelectorAll(`[data-filters] [data-facet="${facet}"]`)) select.value = value;
+    filtered(chosen);
+  };
+
   const offer = (place) => {
-    const chosen = {};
     for (const facet of FACETS) {
       const values = valuesOf(facet);
       if (values.length < 2) continue;
       const label = document.createElement("label");
       const select = document.createElement("select");
       select.dataset.facet = facet;
-      select.append(new Option(`all`, ""), ...values.map((value) => new Option(value, value)));
-      select.addEventListener("change", () => {
-        chosen[facet] = select.value;
-        filtered(chosen);
-      });
+      select.append(new Option("all", ""), ...values.map((value) => new Option(value, value)));
+      select.addEventListener("change", () => choose(facet, select.value));
       label.append(facet, select);
       place.append(label);
     }

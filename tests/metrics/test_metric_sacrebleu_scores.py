@@ -3,6 +3,7 @@
 import sys
 from importlib.metadata import version
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,3 +125,12 @@ def test_tokenised_text_is_scored_as_it_stands_and_loses(said):
     assert words_matched("I don't know.") == 4
     assert words_matched("I do n't know .") == 3
     assert words_matched("▁I ▁don't ▁know.") == 1  # the full stop
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4))
+def test_many_sums_scored_at_once_score_as_one_by_one(said, pairs):
+    metric = METRICS["bleu"]
+    rows = np.array([metric.statistics(said(text, reference=reference)) for text, reference in pairs])
+    sums = np.vstack([rows.cumsum(axis=0), 3 * rows.sum(axis=0), np.zeros_like(rows[0])])
+    assert metric.aggregate(sums) == pytest.approx([float(metric.aggregate(one)) for one in sums], rel=1e-12)

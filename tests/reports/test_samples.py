@@ -50,7 +50,14 @@ def test_the_even_rows_do_not_depend_on_what_was_written() -> None:
 def test_a_small_run_shows_every_row_once() -> None:
     found = shown(summarise(race(labels=["ar", "ctc"], repeats=1, rows=5).run()))
     assert [(s.row, s.why) for s in found] == [(row, "") for row in range(5)]
-    assert all(len(s.outputs) == 2 for s in found)
+    assert all([c.label for output in s.outputs for c, _ in output.writers] == ["ar", "ctc"] for s in found)
+
+
+def test_a_text_that_several_wrote_stands_once_with_all_their_names() -> None:
+    made = race(labels=["ar", "ctc", "copy"], repeats=1, rows=1)
+    made.samples = [replace(s, text="the very same") if s.label != "ctc" else s for s in made.samples]
+    (found,) = shown(summarise(made.run()))
+    assert [[c.label for c, _ in output.writers] for output in found.outputs] == [["ar", "copy"], ["ctc"]]
 
 
 def one(text: str) -> Made:
@@ -79,9 +86,9 @@ def test_beside_an_output_stands_what_is_known_of_it_alone() -> None:
         timed = record("ctc", mode="natural", length=None, repeat=repeat, latency_s=seconds, kept=12)
         made.records.append(replace(timed, key=f"alone-{repeat}", task=TASK, prompt_rows=(1,)))
     (_, row, _) = shown(summarise(made.run()))
-    ar, ctc = row.outputs
-    assert "chrF" in ar.facts and "ms" not in ar.facts
-    assert ctc.facts.endswith("20.0 ms · 1.00 calls")  # the median of three; a call a request
+    facts = {c.label: said for output in row.outputs for c, said in output.writers}
+    assert "chrF" in facts["ar"] and "ms" not in facts["ar"]
+    assert facts["ctc"].endswith("20.0 ms · 1.00 calls")  # the median of three; a call a request
 
 
 def test_the_gap_is_best_chrf_minus_worst_and_copying_takes_no_part() -> None:
