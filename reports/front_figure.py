@@ -24,7 +24,7 @@ def ringed(draw: Draw, points: Sequence[Point]) -> Draw:
     def with_rings(axes: list["Axes"], canvas: Canvas) -> None:
         draw(axes, canvas)
         xs, ys = [p.x for p in points], [p.y for p in points]
-        rings = axes[0].plot(xs, ys, linestyle="none", marker="o", markersize=RING)
+        rings = axes[0].plot(xs, ys, linestyle="none", marker="o", markersize=RING, color=MUTED)
         rings[0].set(markerfacecolor="none", markeredgecolor=MUTED, markeredgewidth=1.2)
 
     return with_rings if points else draw
