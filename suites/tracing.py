@@ -9,9 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from generators.base import Frame, Generation, Slot, SlotState, Step, Stopwatch
+from generators.base import Frame, Generation, Slot, SlotState, Step, Stopwatch, Unsupported
 from suites.contestants import Contestant
 from suites.exchange import request_for, samples_of
+from suites.isolation import Elsewhere
 from suites.plan import Trial
 from suites.records import Run, RunInfo, Sample
 from suites.store import RunFolder
@@ -65,6 +66,8 @@ def traced_sample(contestant: Contestant, trial: Trial, task: Task) -> Sample:
     """What `trial` gives once more, with its trace. Raises `Unsupported` where the strategy shows none."""
     if contestant.loaded is None:
         raise RuntimeError("not loaded")
+    if isinstance(contestant.loaded.generator, Elsewhere):
+        raise Unsupported("it ran in a process of its own, where nobody looked")
     codec = contestant.loaded.codec
     request = replace(request_for(trial, task, codec), trace=True)
     generation = contestant.loaded.generator.generate(request, Stopwatch())

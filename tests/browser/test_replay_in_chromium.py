@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from reports.build import write_report
+from tests.browser.opening import becomes_true
 from tests.reports.hostile import HOSTILE
 from tests.reports.synthetic import Made
 from tests.reports.traces import add_ar, all_ways
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.browser
 
 # What a lane shows now: a sign a visible slot, and its text.
@@ -28,17 +29,11 @@ GO = """time => {
   scrubber.value = time;
   scrubber.dispatchEvent(new Event('input'));
 }"""
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
+SERIOUS = """async () => (await axe.run('#replay')).violations
+  .filter(found => ['serious', 'critical'].includes(found.impact))
+  .map(found => `${found.id}: ${found.nodes.slice(0, 3).map(node => node.target).join(' ')}`)"""
 TIME = "Number(document.querySelector('[data-replay] input[type=range]').value)"
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(
-            executable_path=chromium_path, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        yield opened
-        opened.close()
 
 
 def hostile_ways() -> Made:
@@ -106,14 +101,6 @@ def opened(browser: Any, folder: Path) -> Iterator[Open]:
     yield open_page
     for each in pages:
         each.context.close()
-
-
-def becomes_true(page: Any, condition: str) -> None:
-    for _ in range(600):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(100)
-    pytest.fail(f"never came true: {condition}")
 
 
 def test_the_scrubber_shows_what_stood_at_its_time(opened: Open) -> None:
@@ -261,6 +248,15 @@ def test_words_stand_out_from_their_shade(opened: Open, scheme: str) -> None:
     for ground, word, number in colours:
         assert contrast(word, ground) >= 4.5
         assert contrast(number, ground) >= 4.5
+
+
+@pytest.mark.parametrize("time_ms", [4.05, 17.5])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (360, "light")])
+def test_axe_finds_nothing_serious(opened: Open, width: int, scheme: str, time_ms: float) -> None:
+    page = opened(viewport={"width": width, "height": 900}, color_scheme=scheme).page
+    page.evaluate(GO, time_ms)
+    page.evaluate(AXE)
+    assert page.evaluate(SERIOUS) == []
 
 
 def contrast(one: list[int], other: list[int]) -> float:

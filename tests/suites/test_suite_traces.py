@@ -10,14 +10,20 @@ from typing import Any
 import pytest
 
 from generators.base import Capability, Frame, Generation, Request, Slot, SlotState, Stopwatch
+from generators.registry import Loaded
 from suites import strict_json
 from suites.__main__ import main
+from suites.contestants import Contestant
+from suites.isolation import Elsewhere
+from suites.plan import Cell, Trial
 from suites.records import Run, Sample, read_run
+from suites.tasks import load_task
 from suites.trace import TRACED, Change, Trace, TracedSlot, TracedStep
-from suites.tracing import histories
+from suites.tracing import histories, traced_samples
+from suites.trial import Failure
 from suites.validate import problems
 from tests.suites.conftest import RunIt
-from tests.suites.fakes import FULL, Echo, Fakes, VirtualClock
+from tests.suites.fakes import FULL, Echo, Fakes, VirtualClock, Words
 
 QUALITY = ("quality", "--repeats", "5")
 TRACING = FULL | {Capability.TRACE, Capability.COMMIT_ORDER}
@@ -102,6 +108,15 @@ def test_a_contestant_that_shows_no_steps_is_named_with_the_reason(clock: Virtua
 def test_a_strategy_that_declares_traces_and_gives_none_is_named(clock: VirtualClock, run_it: RunIt) -> None:
     run = run_it(Fakes({"one": Scribe(clock.sleep), "two": Echo(clock.sleep, capabilities=TRACING)}), *QUALITY)
     assert run.info.starts[-1].untraced == {"two": "ValueError: asked for a trace, got none"}
+
+
+def test_a_contestant_in_a_process_of_its_own_is_not_traced_and_it_is_said(clock: VirtualClock, task: Path) -> None:
+    apart = Elsewhere(TRACING)
+    loaded = Loaded(generator=apart, codec=Words(), config={}, weights_sha256="", cache="none")
+    contestant = Contestant(label="one", strategy="one", config={}, loaded=loaded, failure=None, load_s=0.0)
+    trial = Trial("quality", Cell("tiny", "one", "natural", None, 1), 0, (0,))
+    found = list(traced_samples(contestant, [trial, trial], {"tiny": load_task(str(task))}, 9.0))
+    assert found == [Failure("unsupported", "it ran in a process of its own, where nobody looked")]
 
 
 def test_a_suite_that_times_no_sentence_alone_traces_nothing(scribes: Fakes, run_it: RunIt) -> None:
