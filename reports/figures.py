@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from reports import caveats, names, plots, titles
+from reports import caveats, front_figure, line_figure, names, plots, titles
 from reports.cost_figures import cost_drawings
 from reports.curves import KNOBS, Curve, curves
 from reports.drawing import Canvas, Draw, svg
@@ -63,14 +63,16 @@ def _latency(summary: Summary, task: str) -> Figure | None:
     cells = [cell for cell in _grid(summary, task) if summary.contestant(cell.label).kind != "copy"]
     if len({cell.length for cell in cells}) < 2:
         return None
-    series = [_series(summary, c, map(_latency_point, own)) for c, own in _by_contestant(summary, cells)]
+    series = [_fitted(summary, c, own) for c, own in _by_contestant(summary, cells)]
     title = titles.latency_title(summary, cells)
     caption = (
         f"Median time of one request in ms against the tokens it wrote, task {task}, batch {cells[0].batch_size}, both "
-        "axes logarithmic, bars: 95 % interval. Where a strategy's length cannot be set, it wrote what it would on "
-        "sources with a reference of that length, and stands at the tokens it kept. Copying is not drawn."
+        "axes logarithmic, bars: 95 % interval, n in the table. Where a strategy's length cannot be set, it wrote "
+        "what it would on sources with a reference of that length, and stands at the tokens it kept. Copying is not "
+        "drawn."
     )
-    caption = caveats.joined(caption, caveats.exact_lengths(summary, cells))
+    lines = line_figure.how_drawn(summary, task, cells[0].batch_size)
+    caption = caveats.joined(caption, lines, caveats.exact_lengths(summary, cells), caveats.TIMING)
     table = latency_table(summary, task)
     return _figure(
         summary,
@@ -102,7 +104,7 @@ def _speedup(summary: Summary, task: str) -> Figure | None:
         f"{listed([summary.name(label) for label in strongest]) or 'none'}."
     )
     rule, narrowed = caveats.strongest(summary, task, cells), caveats.exact_lengths(summary, cells)
-    caption = caveats.joined(caption, rule, narrowed)
+    caption = caveats.joined(caption, caveats.SPEEDUP, rule, narrowed, caveats.TIMING)
     title = titles.speedup_title(summary, cells)
     table = speedup_table(summary, task)
     name = _name("speedup", summary, task)
@@ -129,9 +131,13 @@ def _quality_latency(summary: Summary, task: str) -> Figure | None:
     )
     caption = caveats.joined(caption, caveats.exact_beside_bleu(summary, [cell for _, cell, _ in racing]))
     caption += "".join(f" Of {visible(strategy)}, the labels give the knobs alone." for strategy in crowds)
-    table = quality_latency_table(summary, task)
-    name = _name("quality", summary, task)
-    return _figure(summary, name, title, caption, table, 1, plots.scatter(series, copy), (WIDE_POINTS, NARROW_POINTS))
+    front = front_figure.standing(summary, task)
+    caption = caveats.joined(caption, front_figure.how_ringed(front))
+    draw = front_figure.ringed(
+        plots.scatter(series, copy), [_quality_point(cell, q) for c, cell, q in racing if c.label in front]
+    )
+    table, name = quality_latency_table(summary, task), _name("quality", summary, task)
+    return _figure(summary, name, title, caption, table, 1, draw, (WIDE_POINTS, NARROW_POINTS))
 
 
 def _crowds(contestants: Sequence[Contestant]) -> list[str]:
@@ -203,6 +209,11 @@ def _tokens(cell: Cell) -> float:
 
 def _latency_point(cell: Cell) -> plots.Point:
     return plots.point(_tokens(cell), cell.latency_s, 1000)
+
+
+def _fitted(summary: Summary, contestant: Contestant, cells: Sequence[Cell]) -> plots.Series:
+    series = _series(summary, contestant, map(_latency_point, cells))
+    return line_figure.with_line(summary, contestant, cells[0], series)
 
 
 def _speedup_series(

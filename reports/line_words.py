@@ -7,16 +7,18 @@ from reports.summary import Crossing, Line, Summary
 
 
 def line_sentence(summary: Summary, line: Line) -> str:
-    """`By its line, 10.1 ms [9.9, 10.3] + 0.45 ms [0.44, 0.46] a token, it overtakes ar from 14.5 tokens [14, 15].`"""
+    """`By its line, 10.1 ms [9.9, 10.3] + 0.45 ms [0.44, 0.46] a token, it overtakes ar from 14.5 tokens [14, 15].`
+
+    Of crossings alone: who is ahead, or not, at every length that was measured needs no line to be seen.
+    """
+    crossings = [c for c in line.crossings if c.found.answer not in ("always", "never")]
+    ahead = listed([phrase(summary, crossing) for crossing in crossings])
+    if line.bends:
+        return f"Its medians lie on no line; joined to one another, they say that it {ahead}." if ahead else ""
     if line.a_ms is None or line.b_ms is None:
         return ""
-    ahead = listed([phrase(summary, crossing) for crossing in line.crossings])
-    if not ahead:
-        return ""
-    if line.bends:
-        return f"Its medians lie on no line; joined to one another, they say that it {ahead}."
     law = f"{with_interval(line.a_ms, unit=' ms')} + {with_interval(line.b_ms, unit=' ms')} a token"
-    return f"By its line, {law}, it {ahead}."
+    return f"By its line, {law}, it {ahead}." if ahead else f"Its line is {law}."
 
 
 def phrase(summary: Summary, crossing: Crossing) -> str:

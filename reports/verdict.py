@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from reports.caveats import THREADS, exact_lengths, joined
 from reports.choices import lead_cell, representatives
 from reports.curves import curves
+from reports.evidence_words import front_sentences, literature_sentences, one_shot_sentences
 from reports.formats import fixed, listed, number, p_value, signed, with_interval
 from reports.lead import both, lead, where
+from reports.line_words import line_sentence
 from reports.names import visible
 from reports.summary import Cell, Contestant, Difference, Quality, Speedup, Summary
 
@@ -26,6 +28,9 @@ def verdict(summary: Summary) -> Verdict:
         ("AR engines", "latency", _engines),
         ("Quality", "quality", _quality),
         ("Iterations", "n-iterations", _iterations),
+        ("Front", "quality", front_sentences),
+        ("Literature", "", literature_sentences),
+        ("One-shot", "", one_shot_sentences),
     )
     found = [(topic, kind, task, written(summary, task)) for topic, kind, written in topics for task in summary.tasks]
     findings = {topic: tuple(p for name, _, _, texts in found if name == topic for p in texts) for topic, *_ in topics}
@@ -41,7 +46,9 @@ def _speed(summary: Summary, task: str) -> list[str]:
     paragraphs = []
     for contestant in representatives(summary, task):
         if cell := summary.headline(task, contestant.label):
+            line = summary.line(task, contestant.label, cell.batch_size)
             sentences = [_latency_sentence(summary, cell), *_grid_sentence(summary, contestant, cell)]
+            sentences += [line_sentence(summary, line)] if line else []
             paragraphs.append(joined(*sentences, exact_lengths(summary, [cell])))
     return paragraphs
 

@@ -18,6 +18,7 @@ from reports.line_words import answer, bounds, line_sentence, phrase
 from reports.plots import Series
 from reports.summarise import summarise
 from reports.summary import Crossing, Line, Summary
+from reports.verdict import verdict
 from suites.records import Record
 from tests.reports.synthetic import Made, record
 
@@ -141,6 +142,17 @@ def test_the_strongest_engine_has_a_crossing_of_its_own() -> None:
     said = line_sentence(summary, line)
     assert re.search(r"it overtakes ar from 14\.5 tokens \[14\.5, 14\.5\] and overtakes ctranslate2 from 60", said)
     assert said.startswith("By its line, 15.0 ms [") and "a token" in said
+
+
+def test_a_lead_over_all_that_was_measured_is_no_crossing() -> None:
+    summary = summary_of(timed("ar", AR), timed("mask_predict", straight(1, 0.45)))
+    said = line_sentence(summary, line_of(summary, "mask_predict"))
+    assert re.fullmatch(r"Its line is 1\.50 ms \[.+\] \+ 0\.675 ms \[.+\] a token\.", said)
+
+
+def test_the_verdict_says_from_which_length_a_strategy_overtakes() -> None:
+    speed = dict(verdict(summary_of(timed("ar", AR), timed("mask_predict", NAR))).findings)["Speed"]
+    assert "a token, it overtakes ar from 14.5 tokens [14.5, 14.5]." in speed[0]
 
 
 def test_under_six_repeats_nothing_is_sure() -> None:
