@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 from reports import caveats, plots
 from reports.batch_figure import Drawing, batch_drawing, series
 from reports.cost_tables import parts_table, roofline_table
+from reports.cost_words import prompt_sentence
 from reports.costs import Parts, Roofline
 from reports.drawing import GRID, INK, MUTED, PAPER, TEXT, Canvas, Draw
 from reports.formats import fixed, listed, number
@@ -70,7 +71,7 @@ def prompt_drawing(summary: Summary, task: str) -> Drawing | None:
     panels = [(label, [p for p in told if p.place.label == label]) for label in labels]
     return Drawing(
         f"prompt-{summary.tasks.index(task) + 1}",
-        _prompt_title(summary, told),
+        prompt_sentence(summary, told),
         caveats.joined(caption, caveats.TIMING),
         parts_table(summary, task, by_source=True),
         len(panels),
@@ -193,14 +194,6 @@ def _parts_title(summary: Summary, shown: Sequence[Parts]) -> str:
     least = min(told, key=lambda p: p.shares["prefill"])
     ends = [f"{fixed(100 * p.shares['prefill'], 0)} % of {summary.name(p.place.label)}'s time" for p in (least, most)]
     return f"Reading the source takes {ends[0]}" + (f" and {ends[1]}" if most is not least else "")
-
-
-def _prompt_title(summary: Summary, told: Sequence[Parts]) -> str:
-    ruled = [p for p in told if p.shares["prefill"] > 0.5]
-    if not ruled:
-        return "Writing takes more than half of the time at every source and output length measured"
-    names = listed(list(dict.fromkeys(summary.name(p.place.label) for p in ruled)))
-    return f"Prefill takes over half of the time at {len(ruled)} of {len(told)} pairs of lengths, for {names}"
 
 
 def _roof_title(summary: Summary, shown: Sequence[Roofline]) -> str:

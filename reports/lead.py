@@ -2,6 +2,7 @@
 
 from reports.caveats import THREADS, exact_lengths
 from reports.choices import bleu, lead_cell
+from reports.cost_words import cost_lead
 from reports.formats import interval, number, signed, workload
 from reports.summary import Cell, Speedup, Summary, workload_of
 
@@ -69,6 +70,8 @@ def _without_race(summary: Summary) -> str:
     ok = sum(coverage.ok for coverage in summary.coverage)
     if not ok:
         return summary.missing[0] if summary.missing else "Nothing was measured."
+    if told := cost_lead(summary):
+        return told
     parallel = any(contestant.kind == "parallel" for contestant in summary.contestants)
     what = "no parallel strategy was timed beside an AR engine" if parallel else "no parallel strategy took part"
     return f"No race to decide: {what}. {ok:,} of {summary.info.expected:,} planned trials succeeded."
