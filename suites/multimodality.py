@@ -16,7 +16,6 @@ from suites.environment import ROOT
 from suites.line_up import LineUp
 from suites.plan import Round, Setup
 from suites.refusal import Refusal
-from suites.tasks import load_task
 
 TRAINED = "COUPLED"  # stands for the folder of the trained models until they are there
 PASSES = (1, 2, 3, 4, 8)
@@ -24,15 +23,15 @@ CONTESTANTS = (
     f"ar:weights={TRAINED}/ar",
     *(f"mask_predict:weights={TRAINED}/cmlm:n_iterations={t}:length_beam=1" for t in PASSES),
 )
-TRAINING_SENTENCES, SENTENCES = 40_000, 200
+TRAINING_SENTENCES, SENTENCES = 40_000, 200  # to learn from; to write
 
 
 def line_up(asked: LineUp) -> LineUp:
-    """The models' labels with their folder in place, trained first if need be, and sentences they have not seen."""
-    folder = trained(asked.seed, asked)
-    if not asked.chosen:
-        asked = replace(asked, labels=tuple(label.replace(TRAINED, str(folder)) for label in asked.labels))
-    return replace(asked, tasks=asked.tasks or (load_task(str(folder / "coupled.tsv")),))
+    """The models' labels with their folder in place, trained first if need be; as it is where the user named others."""
+    if asked.chosen:
+        return asked
+    folder = trained(asked)
+    return replace(asked, labels=tuple(label.replace(TRAINED, str(folder)) for label in asked.labels))
 
 
 def plan(setup: Setup) -> list[Sequence[Round]]:
@@ -43,17 +42,17 @@ def plan(setup: Setup) -> list[Sequence[Round]]:
     ]
 
 
-def trained(seed: int, asked: LineUp) -> Path:
+def trained(asked: LineUp) -> Path:
     """The folder of the models of this seed, language and code in the user's cache; made there, whole, if missing."""
     sources = (Path(coupled.__file__), ROOT / "generators" / "training" / "small.py")
-    name = hashlib.sha256(b"".join(path.read_bytes() for path in sources) + str(seed).encode()).hexdigest()[:12]
+    name = hashlib.sha256(b"".join(path.read_bytes() for path in sources) + str(asked.seed).encode()).hexdigest()[:12]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arnar" / "coupled" / name
     if not home.is_dir():
         asked.say("training tiny models of the coupled language: about a minute, once")
         try:
             home.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=home.parent) as fresh:
-                _train(Path(fresh), seed)
+                _train(Path(fresh), asked.seed)
                 Path(fresh, "models").replace(home)
         except OSError as failure:
             if not home.is_dir():  # another process may have been faster
@@ -62,15 +61,12 @@ def trained(seed: int, asked: LineUp) -> Path:
 
 
 def _train(folder: Path, seed: int) -> None:
-    """Both models and the test sentences in `folder`/models, by the training's own command in a process of its own."""
-    _write(folder / "train.tsv", coupled.sentences(TRAINING_SENTENCES, seed))
+    """Both models in `folder`/models, by the training's own command in a process of its own."""
+    pairs = coupled.sentences(TRAINING_SENTENCES, seed)
+    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    (folder / "train.tsv").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "generators.training.small", str(folder), str(folder / "models")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Refusal(f"training the tiny models failed: {' '.join(done.stderr.split())[-300:]}")
-    _write(folder / "models" / "coupled.tsv", coupled.sentences(SENTENCES, seed + 1))
     shutil.rmtree(folder / "models" / "vocabulary")
-
-
-def _write(path: Path, pairs: Sequence[tuple[str, str]]) -> None:
-    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")

@@ -121,7 +121,7 @@ SUITES = {
     "multimodality": Suite(
         summary="coupled choices: tiny models trained on the spot, their invalid mixtures against theory",
         contestants=multimodality.CONTESTANTS,
-        tasks=(),
+        tasks=("coupled",),
         repeats=multimodality.SENTENCES,
         repeats_are="sentences written",
         plan=multimodality.plan,

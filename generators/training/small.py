@@ -25,7 +25,7 @@ SHAPE = {
     "d_model": 64, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4,
     "decoder_attention_heads": 4, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "max_position_embeddings": 512,
 }  # fmt: skip
-MODELS = {"ar": (ar_loss, 600), "cmlm": (cmlm_loss, 1800)}  # name: loss, updates
+MODELS = {"ar": (ar_loss, 500), "cmlm": (cmlm_loss, 3000)}  # name: loss, updates
 SCHEDULE = replace(Schedule(), peak_learning_rate=5e-3, warmup_updates=50, dropout=0.0)
 BATCH_SIZE = 64  # sentences
 

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from metrics.coupled import sentences
 from suites.refusal import Refusal
 
 SHIPPED = Path(__file__).with_name("bible-kjv-web.test.tsv.gz")
 MAX_VERSES = 8
+COUPLED, COUPLED_SEED = 200, 2015  # sentences of the language of coupled pairs, and what they are drawn by
 MAX_MARKS = 150  # words and punctuation marks of a passage's reference: about 200 sub-words
 
 
@@ -31,7 +33,7 @@ class Task:
 
 
 def load_task(name: str) -> Task:
-    """The task called `name`: `verse`, `passage`, `mixed`, or a path to a TSV file or a folder that has `test.tsv`.
+    """The task called `name`: a shipped one, or that of a path to a TSV file or a folder that has `test.tsv`.
 
     Refuses, with one line, a name that is none, and a broken file by its name and line.
     """
@@ -72,6 +74,7 @@ SHIPPED_TASKS: dict[str, Callable[[tuple[Row, ...]], tuple[Row, ...]]] = {
     "verse": lambda verses: verses,
     "passage": passages,
     "mixed": lambda verses: verses + tuple(row for row in passages(verses) if "-" in row.ref_id),
+    "coupled": lambda verses: tuple(Row(*pair, str(n)) for n, pair in enumerate(sentences(COUPLED, COUPLED_SEED), 1)),
 }
 
 
