@@ -195,7 +195,7 @@ def test_what_was_not_measured_is_inconclusive_and_only_strictness_minds(repo: R
 
 @pytest.mark.parametrize("budget", ["", "5", "0s", "-3m", "infs", "nan"])
 def test_a_budget_that_is_none_is_bad_input(repo: Repo, budget: str) -> None:
-    code, _, error = repo.gate("--base", "HEAD", "--budget", budget)
+    code, _, error = repo.gate("--base", "HEAD", f"--budget={budget}")
     assert code == 2
     assert len(error) == 1 and "--budget must be a time above zero" in error[0]
 

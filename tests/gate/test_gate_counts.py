@@ -67,7 +67,7 @@ def test_an_extra_pass_and_a_dropped_cache_change_a_counter_whatever_is_charged(
 
 def test_what_may_vary_with_kernels_is_kept_apart(weights: Path) -> None:
     model, codec = load_model(weights / "ctc", CtcMarian, dtype="float64"), load_codec(weights / "ctc")
-    request = Request(prompts=(Prompt(prefix_ids=codec.encode("And God said")),), length=Natural(50))
+    request = Request(prompts=(Prompt(prefix_ids=codec.encode("And God said")),), length=Natural(30))
     found = counted(
         Loaded(generator=Ctc(model, codec), codec=codec, config={}, weights_sha256="", cache="none"), request
     )

@@ -1,0 +1,51 @@
+"""How the gate measures: units of a sensible length, and only the code that was meant."""
+
+from pathlib import Path
+
+import pytest
+
+import generators
+from reports.gate_session import Session, Unit, choose_unit
+from reports.gate_workers import ROOT
+from suites.gate_worker import prove
+from suites.refusal import Refusal
+
+
+@pytest.mark.parametrize(
+    ("call_s", "unit"),
+    [
+        (0.000005, Unit(2000, 15)),  # what takes no time is called often enough to be measured
+        (0.004, Unit(3, 15)),
+        (0.02, Unit(1, 15)),
+        (0.1, Unit(1, 3)),
+        (0.4, Unit(1, 3)),
+        (0.41, Unit(1, 0)),  # too long to be paired
+    ],
+)
+def test_a_unit_lasts_ten_to_four_hundred_milliseconds(call_s: float, unit: Unit) -> None:
+    assert choose_unit(call_s) == unit
+    assert not unit.rounds or 0.0099 <= unit.calls * call_s <= 0.4
+
+
+def test_lengths_that_take_too_long_are_left_out_and_said_but_never_all() -> None:
+    session = Session(sides=[], lengths=(16, 128), device="cpu", seed=0)
+    session.units = {
+        ("ar", 16): Unit(1, 3),
+        ("ar", 128): Unit(1, 0),
+        ("slow", 16): Unit(1, 0),
+        ("slow", 128): Unit(1, 0),
+    }
+    for name in ("ar", "slow"):
+        session._leave_out(name)
+    assert session.left_out == [
+        "ar at 128 tokens takes more than 0.4 s a call and is not timed",
+        "slow at 128 tokens takes more than 0.4 s a call and is not timed",
+    ]
+    assert session.units["slow", 16] == Unit(1, 3)
+
+
+def test_a_worker_proves_whose_strategies_it_holds(tmp_path: Path) -> None:
+    assert generators.__file__ is not None
+    assert list(prove(ROOT)) == [Path(generators.__file__).resolve()]
+    with pytest.raises(Refusal, match=r"generators.* was loaded from .*, which is not in .*: the wrong code"):
+        list(prove(tmp_path))
