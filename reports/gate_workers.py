@@ -91,16 +91,16 @@ def workers(
     Raises WorkerFailed when one does not start or holds `generators` of another tree.
     """
     started: list[Worker] = []
+    undisturbed = False
     try:
         for side in sides:
             started.append(_start(side, strategies, lengths, device))
         yield {worker.side.name: (worker, _greeting(worker)) for worker in started}
-    except BaseException:
-        for worker in started:
-            worker.process.kill()
-        raise
+        undisturbed = True
     finally:
         for worker in started:
+            if not undisturbed:  # it may be in a long call, whose answer nobody waits for any more
+                worker.process.kill()
             worker.end()
 
 
