@@ -33,6 +33,7 @@ KNOBBED = (
     "ar:beam_size=3",
     "mask_predict:n_iterations=1:length_beam=1",
     "mask_predict:n_iterations=10:length_beam=5",
+    "ctc:beam_size=3",
     "mask_predict:scorer=ar_student",
     "nat:length_beam=1",
     "nat:scorer=ar_student",

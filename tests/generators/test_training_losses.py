@@ -7,9 +7,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.models.heads import CmlmMarian
+from generators.models.heads import CmlmMarian, SemiMarian
 from generators.training.data import Example, collate
-from generators.training.losses import LABEL_SMOOTHING, ar_loss, choose_masks, cmlm_loss, ctc_loss, length_loss
+from generators.training.glancing import ctc_glancing_loss, nat_loss
+from generators.training.losses import (
+    LABEL_SMOOTHING,
+    ar_loss,
+    block_loss,
+    choose_masks,
+    cmlm_loss,
+    ctc_loss,
+    length_loss,
+    semi_loss,
+)
 from tests.generators.tiny import VOCAB_SIZE, tiny_model
 
 PAD = VOCAB_SIZE - 1
@@ -85,7 +95,39 @@ def test_every_number_of_masks_is_equally_likely() -> None:
     assert chi_square < 16.3  # the 99.9 % point of chi-square with 3 degrees of freedom; the seed is fixed
 
 
-@pytest.mark.parametrize(("loss", "wanted"), [(ctc_loss, "CtcMarian"), (cmlm_loss, "CmlmMarian")])
+@pytest.mark.parametrize(
+    ("loss", "wanted"),
+    [(ctc_loss, "CtcMarian"), (ctc_glancing_loss, "CtcMarian"), (cmlm_loss, "CmlmMarian"), (nat_loss, "NatMarian"),
+     (semi_loss, "SemiMarian")],
+)  # fmt: skip
 def test_a_loss_refuses_a_model_without_its_head(loss: object, wanted: str) -> None:
     with pytest.raises(TypeError, match=f"wants a {wanted}, got a Marian"):
         loss(tiny_model(), BATCH, torch.Generator())  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_the_block_loss_is_of_each_token_given_the_blocks_before_its_own(size: int) -> None:
+    model = tiny_model("semi_ar")
+    assert isinstance(model, SemiMarian)
+    losses = []
+    with torch.no_grad():
+        for example in EXAMPLES:
+            wanted = (*example.target_ids, 0)
+            whole = -(-len(wanted) // size) * size
+            read = torch.tensor([[*[PAD] * size, *wanted]])[:, :whole]
+            log_probs = model.teach(model.encode(torch.tensor([example.source_ids])), read, size)[0].log_softmax(-1)
+            losses += [smoothed(log_probs[place], token_id) for place, token_id in enumerate(wanted)]
+        found = block_loss(model, BATCH, size).item()
+        if size == 1:
+            assert found == pytest.approx(ar_loss(model, BATCH, torch.Generator()).item())
+    assert found == pytest.approx(sum(losses) / 6)
+
+
+def test_every_block_length_is_learnt_as_often() -> None:
+    model = tiny_model("semi_ar")
+    assert isinstance(model, SemiMarian)
+    with torch.no_grad():
+        by_size = {block_loss(model, BATCH, size).item(): size for size in (1, 2, 4, 8)}
+        random = torch.Generator().manual_seed(0)
+        drawn = [by_size[semi_loss(model, BATCH, random).item()] for _ in range(80)]
+    assert min(drawn.count(size) for size in (1, 2, 4, 8)) >= 12
