@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from suites.tasks import Task
 
+TRACED = 3  # sentences a contestant and task that are generated again with their trace: those timed alone first
 Mode = Literal["exact", "natural", "batched"]
 T = TypeVar("T")
 
@@ -34,6 +35,11 @@ class Cell:
     def timed(self) -> bool:
         """Whether its latencies are samples; a batched quality pass is not warmed up and not one."""
         return self.mode != "batched"
+
+    @property
+    def of_sentences(self) -> bool:
+        """Whether its trials are single sentences, each at its natural length."""
+        return self.mode == "natural" and self.length is None and self.source_length is None and self.batch_size == 1
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from suites import environment
 from suites.contestants import Contestant, Registry, load, parse_labels
 from suites.isolation import load_apart
 from suites.line_up import LineUp
-from suites.plan import Entrant, Plan, Setup, make_plan
+from suites.plan import TRACED, Entrant, Plan, Setup, make_plan
 from suites.process_memory import free_bytes
 from suites.refusal import Refusal
 from suites.registry import Suite, suite_named
 from suites.settings import Settings, parse_budget, parse_memory
 from suites.tasks import Row, Task, load_task
-from suites.trace import TRACED
 
 if TYPE_CHECKING:
     from generators.models.text import Codec

@@ -1,13 +1,8 @@
 """How an output was written, as a sample keeps it: a line a slot, not a picture a frame, so that it stays short."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from suites.plan import Cell
-    from suites.records import Record
-
-TRACED = 3  # sentences a contestant and task: those timed alone first
 State = Literal["masked", "tentative", "final", "gone"]
 
 
@@ -61,9 +56,3 @@ class Trace:
         """What stands in the end."""
         last = (slot.changes[-1] for slot in self.slots)
         return tuple(one.token_id for one in last if one.state == "final" and one.token_id is not None)
-
-
-def is_traced(cell: "Cell | Record", repeat: int, n: int) -> bool:
-    """Whether this is among the first `n` trials of one sentence at its natural length."""
-    alone = cell.mode == "natural" and cell.length is None and cell.source_length is None and cell.batch_size == 1
-    return alone and repeat < n

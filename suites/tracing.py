@@ -13,11 +13,11 @@ from generators.base import Frame, Generation, Slot, SlotState, Step, Stopwatch,
 from suites.contestants import Contestant
 from suites.exchange import request_for, samples_of
 from suites.isolation import Elsewhere
-from suites.plan import Trial
+from suites.plan import TRACED, Trial
 from suites.records import Run, RunInfo, Sample
 from suites.store import RunFolder
 from suites.tasks import Task
-from suites.trace import TRACED, Change, State, Trace, TracedSlot, TracedStep, is_traced
+from suites.trace import Change, State, Trace, TracedSlot, TracedStep
 from suites.trial import Failure, attempt
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def add_traces(ready: "Prepared", run: Run, folder: RunFolder, info: RunInfo, sa
     """Trace what is due and not there yet; the info says why a contestant has no trace."""
     ok = {record.key for record in run.records if record.status == "ok"}
     there = {sample.key for sample in run.traced}
-    due = [t for t in ready.plan.trials if is_traced(t.cell, t.repeat, TRACED) and t.key in ok and t.key not in there]
+    among = [trial for trial in ready.plan.trials if trial.cell.of_sentences and trial.repeat < TRACED]
+    due = [trial for trial in among if trial.key in ok and trial.key not in there]
     if not due:
         return info
     say(f"tracing {len(due)} outputs")

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from suites.plan import Cell
 from suites.records import Run
-from suites.trace import is_traced
 
 CELL = ("task", "label", "mode", "length", "batch_size")
 
@@ -55,7 +55,8 @@ def _trace_problems(run: Run) -> list[str]:
     """Traces that are due and missing, unless it is said why, and traces that tell of another output."""
     excused = {label for start in run.info.starts for label in start.untraced}
     n = run.info.plan.get("settings", {}).get("traces", 0)  # runs from before there were traces promise none
-    due = {r.key for r in run.records if r.status == "ok" and r.label not in excused and is_traced(r, r.repeat, n)}
+    ok = [r for r in run.records if r.status == "ok" and r.label not in excused and r.repeat < n]
+    due = {r.key for r in ok if Cell(r.task, r.label, r.mode, r.length, r.batch_size, r.source_length).of_sentences}
     found = []
     if absent := due - {sample.key for sample in run.traced}:
         found.append(f"{len(absent)} of {len(due)} outputs have no trace")

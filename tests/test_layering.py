@@ -17,7 +17,8 @@ ALLOWED = {
     "generators": {"generators"},
     "metrics": {"metrics"},
     "suites": {"suites", "metrics", "generators"},
-    "suites.records": {"suites.records", "suites.strict_json"},
+    "suites.records": {"suites.records", "suites.strict_json", "suites.trace"},
+    "suites.trace": {"suites.trace"},
     "reports": {"reports", "metrics", "suites.records"},
 }
 TORCH_FREE = ("metrics", "suites.records", "reports")

@@ -15,10 +15,10 @@ from suites import strict_json
 from suites.__main__ import main
 from suites.contestants import Contestant
 from suites.isolation import Elsewhere
-from suites.plan import Cell, Trial
+from suites.plan import TRACED, Cell, Trial
 from suites.records import Run, Sample, read_run
 from suites.tasks import load_task
-from suites.trace import TRACED, Change, Trace, TracedSlot, TracedStep
+from suites.trace import Change, Trace, TracedSlot, TracedStep
 from suites.tracing import histories, traced_samples
 from suites.trial import Failure
 from suites.validate import problems
