@@ -125,7 +125,7 @@ def _fit(ax: "Axes", one: Series, style: Any) -> None:
         ax.fill_between(xs, lows, highs, color=one.colour, alpha=0.18, linewidth=0)
     for p in one.crossings:
         ax.plot(list(p.across or (p.x, p.x)), [p.y, p.y], color=one.colour, linewidth=5, alpha=0.45)
-        ax.plot([p.x], [p.y], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
+        ax.plot([p.x], [p.y], marker="o", markersize=11, markerfacecolor="none", color=INK)
 
 
 def _intervals(ax: "Axes", one: Series) -> None:

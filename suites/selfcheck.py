@@ -123,13 +123,15 @@ def raced(
     seed: int = 0,
 ) -> Path:
     """The folder of a latency run of the synthetic contestants, made by the command line. Raises where it fails."""
-    from suites.__main__ import main
+    from suites.__main__ import INTERRUPTED, main
 
     flags = {"task": task, "strategies": ",".join(labels), "repeats": repeats, "seed": seed, "out": out}
     flags |= {"batch-sizes": ",".join(map(str, batches)), "lengths": ",".join(map(str, LENGTHS))}
     told = StringIO()
     with lying(lie, machine) as world, timed_by(machine.clock), redirect_stderr(told):
         code = main(["run", "latency", *(f"--{flag}={value}" for flag, value in flags.items())], world)
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
     if code:
         raise RuntimeError(f"a synthetic run ended with {code}: {told.getvalue()}")
     return out
