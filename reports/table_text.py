@@ -19,14 +19,14 @@ TEX = {
     "_": "\\_",
     "~": "\\textasciitilde{}",
     "^": "\\textasciicircum{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    "|": "\\textbar{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
     "*": "{*}",
     "[": "{[}",
     "]": "{]}",
     "−": "$-$",
-    "–": "--",
+    "–": "\\textendash{}",
     "×": "$\\times$",
     "·": "$\\cdot$",
     "↑": "$\\uparrow$",
@@ -83,7 +83,8 @@ def _tex_cell(entry: Entry) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(TEX.get(char, char) for char in _one_line(text))
+    """Two hyphens stay two: TeX would draw a dash."""
+    return re.sub("(?<=-)-", "{}-", "".join(TEX.get(char, char) for char in _one_line(text)))
 
 
 def _one_line(text: str) -> str:

@@ -68,11 +68,11 @@
 
   const TEX = {
     "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_",
-    "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}",
-    "*": "{*}", "[": "{[}", "]": "{]}", "−": "$-$", "–": "--", "×": "$\\times$", "·": "$\\cdot$",
+    "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$",
+    "*": "{*}", "[": "{[}", "]": "{]}", "−": "$-$", "–": "\\textendash{}", "×": "$\\times$", "·": "$\\cdot$",
     "↑": "$\\uparrow$", "↓": "$\\downarrow$", "…": "\\ldots{}", "⟨": "$\\langle$", "⟩": "$\\rangle$",
   };
-  const texText = (text) => [...text.replaceAll(/\s+/g, " ")].map((char) => TEX[char] ?? char).join("");
+  const texText = (text) => [...text.replaceAll(/\s+/g, " ")].map((char) => TEX[char] ?? char).join("").replaceAll(/(?<=-)-/g, "{}-");
 
   const asLatex = ({ title, heads, rows }) => {
     const row = (cells) => `${cells.join(" & ")} \\\\`;

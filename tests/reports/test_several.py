@@ -147,4 +147,4 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
         written(tmp_path / f"<b>{i}", made, i, machine={"cpu": SCRIPT}, versions={"torch": f"{SCRIPT}{i}"})
     text = page_of_several([tmp_path / "<b>0", tmp_path / "<b>1"])
     assert "<script>fetch" not in text and "<b>" not in text
-    assert SCRIPT in " ".join(Reader(text).text)
+    assert SCRIPT[:50] in " ".join(Reader(text).text)
