@@ -7,6 +7,7 @@ they say.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -98,13 +99,13 @@ def real(folder: Path, task: Path) -> Iterator[Check]:
 def intervals(folder: Path, task: Path, runs: int) -> Iterator[Check]:
     """Of many noisy runs: how often each 95 % interval holds the truth."""
     lines: list[dict[str, Any]] = []
-    reader: subprocess.Popen[str] | None = None
+    waiting: list[tuple[subprocess.Popen[str], Path]] = []
     for first in range(0, runs, CHUNK):
         chunk = folder / f"noisy-{first}"
         outs = [_noisy(chunk, task, seed) for seed in range(first, min(first + CHUNK, runs))]
-        lines += _answer(reader) if reader else []
-        reader = _asked("lines", *outs)  # reads this chunk while the next one is raced
-    lines += _answer(reader) if reader else []
+        lines += _collected(waiting)
+        waiting.append((_asked("lines", *outs), chunk))  # reads this chunk while the next one is raced
+    lines += _collected(waiting)
     for name, holds in truths.claims(lines).items():
         share = 100 * sum(holds) / len(holds)
         wanted = f"{HOLD[0]} to {HOLD[1]} % of {runs}"
@@ -153,6 +154,16 @@ def _real(out: Path) -> Iterator[Check]:
     line = _line(lines, OTHER)
     where, found = f"from {truths.CROSSING:g} within 5 %", truths.told(line)
     yield Check("crossover length", where, found, truths.crosses(line, 0.05))
+
+
+def _collected(waiting: list[tuple["subprocess.Popen[str]", Path]]) -> list[dict[str, Any]]:
+    """The lines of the chunk that is being read, whose folder then goes: all of them would take 150 MB."""
+    lines: list[dict[str, Any]] = []
+    while waiting:
+        reader, chunk = waiting.pop()
+        lines += _answer(reader)
+        shutil.rmtree(chunk)
+    return lines
 
 
 def _noisy(chunk: Path, task: Path, seed: int) -> Path:
