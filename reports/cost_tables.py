@@ -56,7 +56,7 @@ def parts_table(summary: Summary, task: str, *, by_source: bool) -> Table:
         for parts in found
     ]
     title = f"Source length by output length on {task}" if by_source else f"Where a request's time goes on {task}"
-    return Table(title, PARTS_NOTE, heads, tuple(rows))
+    return Table(title, PARTS_NOTE, heads, tuple(rows), facets=(("task", task),))
 
 
 def roofline_table(summary: Summary, task: str) -> Table:
@@ -66,7 +66,7 @@ def roofline_table(summary: Summary, task: str) -> Table:
         *("GB/s here", "of bandwidth, %", "of FLOP/s, %", "verdict"),
     )
     rows = [_roofline_row(summary, r) for r in summary.costs.rooflines if r.place.task == task]
-    return Table(f"Roofline on {task}", ROOFLINE_NOTE, heads, tuple(rows))
+    return Table(f"Roofline on {task}", ROOFLINE_NOTE, heads, tuple(rows), facets=(("task", task),))
 
 
 def memory_table(summary: Summary) -> Table:
@@ -89,7 +89,7 @@ def floor_table(summary: Summary, task: str) -> Table:
         for over in found
     ]
     heads = ("contestant", "length", "batch", "time over the floor's, ×")
-    return Table(f"Above one scoring pass on {task}", FLOOR_NOTE, heads, tuple(rows))
+    return Table(f"Above one scoring pass on {task}", FLOOR_NOTE, heads, tuple(rows), facets=(("task", task),))
 
 
 def _over(summary: Summary, over: OverFloor) -> tuple[str, ...]:

@@ -83,9 +83,9 @@ def _bleu(found: Several, task: str) -> Figure | None:
         return None
     label, points = max(drawn.items(), key=lambda item: abs(item[1][-1].y - item[1][0].y))
     change = fixed(abs(points[-1].y - points[0].y))
-    title = (
-        f"{name(found, label)} {'gains' if points[-1].y >= points[0].y else 'loses'} {change} BLEU, the largest change"
-    )
+    moves = "gains" if points[-1].y >= points[0].y else "loses"
+    title = f"{name(found, label)} {moves} {change} BLEU, the largest change"
+    title = title if float(change) else "No contestant's BLEU changes"
     caption = f"BLEU (points), task {task}, run by run from the oldest to the newest; bars: 95 % intervals."
     return _figure(found, f"bleu-{_number(found, task)}", title, caption, drawn, ("BLEU, points", None, ""))
 

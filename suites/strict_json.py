@@ -38,11 +38,14 @@ def build(cls: type[T], value: Any) -> T:
         raise ValueError(f"expected an object with the fields of {cls.__name__}, got {value!r:.60}")
     kind: Any = cls
     checks, required = _schema(kind)
-    if wrong := sorted(value.keys() - checks.keys()):
-        raise ValueError(f"unknown field {wrong[0]!r}")
-    if missing := sorted(required - value.keys()):
-        raise ValueError(f"missing field {missing[0]!r}")
-    return cls(**{name: _checked(name, checks[name], item) for name, item in value.items()})
+    if not value.keys() <= checks.keys():
+        raise ValueError(f"unknown field {min(value.keys() - checks.keys())!r}")
+    if not required <= value.keys():
+        raise ValueError(f"missing field {min(required - value.keys())!r}")
+    try:
+        return cls(**{name: checks[name](item) for name, item in value.items()})
+    except ValueError:
+        return cls(**{name: _checked(name, checks[name], item) for name, item in value.items()})  # says which field
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -98,11 +101,13 @@ def _check_for(hint: Any) -> Check:
 
 
 def _tuple_of(check: Check) -> Check:
-    return lambda item: tuple(check(one) for one in _instance_of(list)(item))
+    as_list = _instance_of(list)
+    return lambda item: tuple(map(check, as_list(item)))
 
 
 def _dict_of(check: Check) -> Check:
-    return lambda item: {key: check(one) for key, one in _instance_of(dict)(item).items()}
+    as_dict = _instance_of(dict)
+    return lambda item: {key: check(one) for key, one in as_dict(item).items()}
 
 
 def _one_of(allowed: tuple[Any, ...]) -> Check:
@@ -118,6 +123,8 @@ def _instance_of(wanted: type) -> Check:
     kinds = (int, float) if wanted is float else (wanted,)
 
     def check(item: Any) -> Any:
+        if type(item) is wanted:  # the usual case, and a file has millions of values
+            return item
         if not isinstance(item, kinds) or (isinstance(item, bool) and wanted is not bool):
             raise ValueError(f"expected {wanted.__name__}, got {item!r:.60}")
         return item
