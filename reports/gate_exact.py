@@ -27,7 +27,7 @@ class Counted:
     fixed: dict[str, Counters]
     kernel: dict[str, Counters]
     failed: dict[str, str]  # cells that raised
-    absent: dict[str, str]  # strategies whose engine is not installed here: no change of code
+    absent: dict[str, str]  # strategies whose engine is not installed, or weights not shipped: no change of code
     strategies: tuple[str, ...]
 
 
@@ -102,12 +102,19 @@ def read_baseline(root: Path = ROOT) -> dict[str, Counters]:
 
 
 def write_baseline(head: Counted, root: Path = ROOT) -> Path:
-    """The file that now holds the head's counters. Raises WorkerFailed where a cell fails or an engine is absent."""
-    for name, reason in {**head.failed, **head.absent}.items():
-        raise WorkerFailed("head", f"{name}: {reason}; a baseline holds every cell")
+    """The file that now holds the head's counters; what it said of strategies that are absent here, it goes on saying.
+
+    Raises WorkerFailed where a cell fails.
+    """
+    for name, reason in head.failed.items():
+        raise WorkerFailed("head", f"{name}: {reason}; a baseline is of cells that run")
     path = root / BASELINE
     path.parent.mkdir(exist_ok=True)
-    cells = ",\n".join(f" {json.dumps(name)}: {json.dumps(cell, sort_keys=True)}" for name, cell in head.fixed.items())
+    before = read_baseline(root) if head.absent and path.is_file() else {}
+    kept = {name: cell for name, cell in before.items() if _strategy(name) in head.absent}
+    cells = ",\n".join(
+        f" {json.dumps(name)}: {json.dumps(cell, sort_keys=True)}" for name, cell in {**head.fixed, **kept}.items()
+    )
     path.write_text(f'{{"schema": {SCHEMA}, "cells": {{\n{cells}\n}}}}\n', encoding="utf-8")
     return path
 

@@ -6,7 +6,6 @@ same models. Nothing is written to the repository's configuration, and no hook r
 
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.gate_workers import ROOT
+from reports.gate_workers import ROOT, undisturbed
 
 CODE = "generators/registry.py"  # where a commit has this, it has something to compare with
 WEIGHTS = "generators/weights"
@@ -90,14 +89,11 @@ def _check_out(commit: str, tree: Path, root: Path) -> Path:
 
 def _remove(folder: Path, root: Path) -> None:
     """Remove the worktree, undisturbed by a second Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    with undisturbed():
         if _git(root, "worktree", "remove", "--force", str(folder / "base")) is None:
             shutil.rmtree(folder / "base", ignore_errors=True)
             _git(root, "worktree", "prune")
         shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _must(root: Path, *arguments: str) -> str:

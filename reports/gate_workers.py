@@ -7,6 +7,7 @@ that even a gate that is killed leaves none.
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import IO, Any
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_ANSWER_S = 300.0
 LONGEST_END_S = 5.0
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
 class WorkerFailed(Exception):
@@ -91,17 +93,33 @@ def workers(
     Raises WorkerFailed when one does not start or holds `generators` of another tree.
     """
     started: list[Worker] = []
-    undisturbed = False
+    whole = False
     try:
         for side in sides:
-            started.append(_start(side, strategies, lengths, device))
+            with undisturbed():  # an interrupt while it starts would leave a process that nobody knows
+                started.append(_start(side, strategies, lengths, device))
         yield {worker.side.name: (worker, _greeting(worker)) for worker in started}
-        undisturbed = True
+        whole = True
     finally:
-        for worker in started:
-            if not undisturbed:  # it may be in a long call, whose answer nobody waits for any more
-                worker.process.kill()
-            worker.end()
+        with undisturbed():
+            for worker in started:
+                if not whole:  # it may be in a long call, whose answer nobody waits for any more
+                    worker.process.kill()
+                worker.end()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let an interrupt wait until the block is done; then it is raised as KeyboardInterrupt."""
+    caught: list[int] = []
+    before = {one: signal.signal(one, lambda number, frame: caught.append(number)) for one in INTERRUPTS}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    if caught:
+        raise KeyboardInterrupt
 
 
 def _start(side: Side, strategies: Sequence[str], lengths: Sequence[int], device: str) -> Worker:

@@ -177,6 +177,19 @@ def test_missing_weights_and_unknown_strategies_are_bad_input(repo: Repo) -> Non
     assert (code, error) == (2, ["gate: the head: ar: ValueError: no weights 'toy.txt'"])
 
 
+def test_a_strategy_whose_weights_are_not_shipped_yet_is_left_out_and_said_so(repo: Repo) -> None:
+    before = (repo.path / "reports/baselines/exact.json").read_text()
+    repo.change(UNSHIPPED=("ctc weights",))
+    code, out, error = repo.gate("--exact")
+    assert code == 0, error
+    assert out == [
+        "exact: 8 cells compute what they did: PASS",
+        "note: ctc is not counted here: ValueError: no weights 'toy.txt'",
+    ]
+    assert repo.gate("--write-baseline")[0] == 0
+    assert json.loads((repo.path / "reports/baselines/exact.json").read_text()) == json.loads(before)
+
+
 @pytest.mark.parametrize("harm", ["", "{", '{"schema": 9, "cells": {}}', '{"schema": 1, "cells": []}', "[]"])
 def test_a_missing_or_broken_baseline_has_its_own_code(repo: Repo, harm: str) -> None:
     path = repo.path / "reports/baselines/exact.json"

@@ -184,3 +184,18 @@ def test_collecting_goes_on_where_it_stopped(repo: Repo) -> None:
     sides = rows[1][2]["rounds"]["ar"][0][1]
     assert set(sides) == set(SIDES)
     assert repo.traces() == []
+
+
+def test_a_whole_gate_of_the_study_finds_the_work_that_was_added(repo: Repo) -> None:
+    command = [sys.executable, "-m", "reports", "gate-study", "collect", "--gates=1", "--scenario=plus20"]
+    command += ["--strategies=ar", "--file=s.jsonl"]
+    done = subprocess.run(command, cwd=repo.path, env=os.environ | QUIET, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    setup, gate = (json.loads(line) for line in (repo.path / "s.jsonl").read_text().splitlines())
+    assert (gate["kind"], gate["load"], gate["scenario"]) == ("gate", "quiet", "plus20")
+    assert gate["words"] == {"ar": "REGRESSION"}
+    (shortest, *_) = setup["cells"]
+    assert shortest["passes"] == shortest["length"] == 16
+    assert shortest["product_s"] == pytest.approx(
+        {"per_step": 16e-5, "per_call": 1e-5}, rel=0.1
+    )  # 10 microseconds each

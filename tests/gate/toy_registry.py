@@ -19,7 +19,8 @@ WAITING_S = 0.0
 PASSES_MORE = 0
 RAISES = False
 NAMES = ("ar", "mask_predict", "ctc")
-STRATEGIES = dict.fromkeys(NAMES, "a toy")
+STRATEGIES = {name: SimpleNamespace(weights=f"{name} weights") for name in NAMES}
+UNSHIPPED = ()
 WEIGHTS = Path(__file__).parent / "weights" / "toy.txt"
 
 
@@ -35,6 +36,8 @@ gate_worker.perf_counter_ns = lambda: Clock.wall_ns
 @dataclass(frozen=True)
 class Spec:
     label: str
+    strategy: str
+    knobs: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -110,10 +113,10 @@ class Toy:
 def parse(text: str) -> Spec:
     if text not in STRATEGIES:
         raise ValueError(f"unknown strategy {text!r}; choose from: {', '.join(STRATEGIES)}")
-    return Spec(text)
+    return Spec(text, text, {})
 
 
 def build(spec: Spec, placement: Placement) -> Loaded:
-    if not WEIGHTS.is_file():
+    if not WEIGHTS.is_file() or STRATEGIES[spec.label].weights in UNSHIPPED:
         raise ValueError(f"no weights {WEIGHTS.name!r}")
     return Loaded(Toy(spec.label), Words())
