@@ -13,6 +13,7 @@ from markupsafe import Markup
 from metrics.registry import METRICS
 from reports import names, rankings, samples, tables
 from reports.cost_tables import cost_tables
+from reports.evidence_tables import evidence_tables
 from reports.figures import Figure, figures
 from reports.line_table import line_table
 from reports.replay import replays
@@ -94,7 +95,7 @@ def tables_of(summary: Summary) -> list[tables.Table]:
             tables.speedup_table(summary, task),
         ]
         found += [replace(table, facets=(("task", task),)) for table in of_task if table]
-    found += [*cost_tables(summary), tables.coverage_table(summary)]
+    found += [*evidence_tables(summary), *cost_tables(summary), tables.coverage_table(summary)]
     return [table for table in found if table.rows]
 
 
