@@ -66,9 +66,10 @@ def crosses(line: dict[str, Any], margin: float) -> bool:
 
 def told(line: dict[str, Any]) -> str:
     """What a line says of where it overtakes, in tokens: `from 80.12 [78.9, 81.3]`."""
-    ahead, shown = line["ahead"], lambda tokens: "open" if tokens is None else f"{tokens:.4g}"
-    low, high = ahead["interval"]
-    return f"{ahead['answer']} {shown(ahead['tokens'])} [{shown(low)}, {shown(high)}]"
+    ahead = line["ahead"]
+    places = (ahead["tokens"], *ahead["interval"])
+    crossing, low, high = ("open" if tokens is None else f"{tokens:.4g}" for tokens in places)
+    return f"{ahead['answer']} {crossing} [{low}, {high}]"
 
 
 def batch_crossing(length: int) -> float:
