@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from suites.arguments import parse, settings_of
-from suites.records import BadRun, IncompatibleRun, read_run
+from suites.records import BadRun, IncompatibleRun, Run, read_run
 from suites.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from suites.prepare import Prepared
     from suites.race import Outcome
 
-CHECK_FAILED, INCOMPATIBLE, OUR_BUG, INTERRUPTED = 1, 4, 70, 130
+CHECK_FAILED, COUNTS_DIFFER, INCOMPATIBLE, OUR_BUG, INTERRUPTED = 1, 3, 4, 70, 130
 
 
 def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = None) -> int:
-    """The exit code: 0 fine, 1 a failed self-check, 2 bad input, 4 a run that does not fit or is not whole, 70 our bug,
-    130 interrupted."""
+    """The exit code: 0 fine, 1 a failed self-check, 2 bad input, 3 counts that differ, 4 a run that does not fit or is
+    not whole, 70 our bug, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parse(given)
     before = signal.signal(signal.SIGTERM, _interrupt)
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None, registry: "Registry | None" = N
             return _run(options, given, registry)
         if options.command == "gate-worker":
             return _gate_worker(options, registry)
-        commands = {"list": _list, "validate": _validate, "rescore": _rescore, "overhead": _overhead}
+        commands = {"list": _list, "validate": _validate, "same": _same, "rescore": _rescore, "overhead": _overhead}
         return {**commands, "agreement": _agreement, "selfcheck": _selfcheck}[options.command](options)
     except Refusal as refusal:
         print(f"suites: {refusal}", file=sys.stderr)
@@ -136,10 +136,7 @@ def _list(options: Namespace) -> int:
 def _validate(options: Namespace) -> int:
     from suites.validate import coverage, failures, problems
 
-    try:
-        run = read_run(options.run)
-    except BadRun as wrong:
-        raise Refusal(str(wrong), INCOMPATIBLE if isinstance(wrong, IncompatibleRun) else 2) from None
+    run = _whole(options.run)
     found, cells = problems(run) + (failures(run) if options.strict else []), coverage(run)
     if options.json:
         print(_json({"run": str(options.run), "problems": found, "cells": [asdict(cell) for cell in cells]}))
@@ -157,6 +154,24 @@ def _rescore(options: Namespace) -> int:
     found = rescore(options.run)
     print(_json(asdict(found)) if options.json else f"{found.run}: {found.outputs} outputs scored anew")
     return 0
+
+
+def _same(options: Namespace) -> int:
+    from suites.same import lines, sameness
+
+    first, second = (_whole(folder) for folder in options.runs)
+    found = sameness(first, second, options.against)
+    print(_json(asdict(found)) if options.json else "\n".join(lines(found)))
+    if found.differences:
+        raise Refusal(f"{len(found.differences)} counts differ, the first: {found.differences[0]}", COUNTS_DIFFER)
+    return 0
+
+
+def _whole(folder: Path) -> Run:
+    try:
+        return read_run(folder)
+    except BadRun as wrong:
+        raise Refusal(str(wrong), INCOMPATIBLE if isinstance(wrong, IncompatibleRun) else 2) from None
 
 
 def _overhead(options: Namespace) -> int:
