@@ -20,7 +20,7 @@ card is rendered from it.
 - *Ended by*: `cap` is {max_updates:,} updates, `patience` no rise of valid BLEU for {patience_updates:,}.
   `interrupted` means that neither rule has been reached: the model is not trained to its end, and a quality bar it
   misses is not the strategy's.
-- All models of the table share batch size ({batch_tokens:,} target tokens an update), optimiser, learning rate,
+{beyond}- All models of the table share batch size ({batch_tokens:,} target tokens an update), optimiser, learning rate,
   dropout and selection.
 
 Intended for measuring decoding strategies. Not a translation product: the domain is one book, its language archaic.
@@ -40,13 +40,22 @@ HEADS = (
     "best valid BLEU",
     "ended by",
 )
+BEYOND = "- *Beyond the canvas*: training targets longer than twice their source, which teach nothing: {counts}.\n"
 
 
 def model_card(accounts: dict[str, Any]) -> str:
     """The card's Markdown for the manifest's accounts."""
     rows = [HEADS, ("---",) * len(HEADS), *(row(name, accounts[name]) for name in sorted(accounts))]
     schedule = accounts[sorted(accounts)[0]]["starts"][-1]["schedule"]
-    return CARD.format(table="\n".join(f"| {' | '.join(cells)} |" for cells in rows), **schedule)
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    return CARD.format(table=table, beyond=beyond_canvas(accounts), **schedule)
+
+
+def beyond_canvas(accounts: dict[str, Any]) -> str:
+    """A line on the targets that no canvas holds; none where no account has counted them."""
+    counted = {name: accounts[name]["starts"][-1].get("targets_beyond_canvas") for name in sorted(accounts)}
+    told = [f"`{name}` {n:,}" for name, n in counted.items() if n is not None]
+    return BEYOND.format(counts=", ".join(told)) if told else ""
 
 
 def row(name: str, account: dict[str, Any]) -> tuple[str, ...]:

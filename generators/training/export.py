@@ -19,8 +19,11 @@ from generators.training.recipes import RECIPES, VOCAB_SIZE, Schedule, model_val
 from generators.training.teacher import teacher_update
 
 
-def note_start(name: str, folder: Path, threads: int, device: str) -> None:
-    """Append a line to `starts.jsonl`: the rules, commit and machine of this start or resume."""
+def note_start(name: str, folder: Path, threads: int, device: str, n_beyond_canvas: int | None) -> None:
+    """Append a line to `starts.jsonl`: the rules, commit and machine of this start or resume.
+
+    `n_beyond_canvas` is how many training targets are longer than their canvas, None where the model has none.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     start = {
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -32,6 +35,7 @@ def note_start(name: str, folder: Path, threads: int, device: str) -> None:
         "device": device,
         "machine": platform.machine(),
         "torch": torch.__version__,
+        "targets_beyond_canvas": n_beyond_canvas,
     }
     with (folder / "starts.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(start) + "\n")

@@ -39,12 +39,13 @@ def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -
     codec = vocabulary(pairs, folder)
     parent = teacher_state(folder) if recipe.parent else None
     examples = training_examples(recipe, pairs, codec, folder, threads)
-    if recipe.head == "ctc" and (unreachable := without_alignment(examples, CTC_UPSAMPLING)):
-        speaker(name)(f"{unreachable} of {len(examples)} targets are longer than their canvas and teach nothing")
+    n_beyond_canvas = without_alignment(examples, CTC_UPSAMPLING) if recipe.head == "ctc" else None
+    if n_beyond_canvas:
+        speaker(name)(f"{n_beyond_canvas} of {len(examples)} targets are longer than their canvas and teach nothing")
     model = build_model(model_values(recipe, VOCAB_SIZE), Schedule().dropout)
     initialise(model, Schedule().seed, parent)
     valid = valid_pairs(read_pairs(split_file(corpus, "valid")), codec)
-    note_start(name, folder / name, threads, device)
+    note_start(name, folder / name, threads, device, n_beyond_canvas)
     loss = LOSSES[recipe.head, recipe.glancing]
     train(model.to(device), examples, loss, scorer(codec, valid), Schedule(), folder / name, speaker(name))
     export_best(name, corpus, checkpoints, folder / "models")
