@@ -95,7 +95,7 @@ def _differences(one: Record, other: Record) -> Iterator[str]:
 
 def _pairs(ours: list[Record], theirs: list[Record], against: str) -> Iterator[Pair]:
     first, second = _seconds(ours), _seconds(theirs)
-    for label, workload in first:
+    for label, workload in sorted(first, key=lambda key: (key[0], [n or 0 for n in key[1][1:]], key[1][0])):
         both = [_over(times, label, against, workload) for times in (first, second)]
         if label != against and both[0] and both[1]:
             yield Pair(label=label, against=against, workload=workload, first=both[0], second=both[1])

@@ -17,7 +17,7 @@ SIZES = st.integers(1, 20)
 
 def test_an_encoder_pass_by_hand() -> None:
     # 3 positions; the layer's weights: 4 · 2² + 2 · 2 · 3 = 28; keys and values for the decoder: 2 · 2² = 8
-    # values moved a position: 8 · 2 + 2 · 3 = 22 and 3 · 2 = 6; attention: 3 · 3 pairs of 2, keys and values 3 · 2 twice
+    # values moved a position: 8 · 2 + 2 · 3 = 22 and 3 · 2 = 6; attention: 3 · 3 pairs of 2, keys, values 3 · 2 each
     work = encoder_pass(SHAPE, rows=1, source=3)
     assert work.flop == 2 * 3 * (28 + 8) + 4 * 3 * 3 * 2
     assert work.bytes == 4 * (28 + 3 * 22 + 8 + 3 * 6 + 2 * 3 * 2)
