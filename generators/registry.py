@@ -70,7 +70,7 @@ STRATEGIES = {
         cache="exact",
     ),
     "speculative": Strategy(
-        summary="drafts a few tokens cheaply and verifies them in one pass; writes what `ar` writes",
+        summary="drafts a few tokens cheaply and verifies them in one pass; writes what ar writes",
         paper="https://arxiv.org/abs/2211.17192",
         implementation="generators.strategies.speculative:Speculative",
         weights="ar_student",
