@@ -50,9 +50,9 @@ bench: $(STAMP) ## the race: the quick suite on the shipped models, then its HTM
 	$(BIN)/python -m reports html "$$run"; \
 	echo "report: $$(cd -- "$$run" && pwd)/report.html"
 
-test: $(STAMP) ## every test
+test: $(STAMP) ## every test, a process a core
 	@{ $(FIND_CHROMIUM); } >/dev/null || echo "no Chromium found: the browser tests will be skipped" >&2
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff check .
