@@ -23,7 +23,7 @@ CONTESTANTS = (
     f"ar:weights={TRAINED}/ar",
     *(f"mask_predict:weights={TRAINED}/cmlm:n_iterations={t}:length_beam=1" for t in PASSES),
 )
-TRAINING_SENTENCES, SENTENCES = 40_000, 200  # to learn from; to write
+TRAINING_SENTENCES, SENTENCES = 20_000, 200  # to learn from; to write
 
 
 def line_up(asked: LineUp) -> LineUp:
@@ -48,7 +48,7 @@ def trained(asked: LineUp) -> Path:
     name = hashlib.sha256(b"".join(path.read_bytes() for path in sources) + str(asked.seed).encode()).hexdigest()[:12]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arnar" / "coupled" / name
     if not home.is_dir():
-        asked.say("training tiny models of the coupled language: about a minute, once")
+        asked.say("training tiny models of the coupled language: under a minute, once")
         try:
             home.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=home.parent) as fresh:

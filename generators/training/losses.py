@@ -20,11 +20,11 @@ M = TypeVar("M", bound=Marian)
 Loss = Callable[[Marian, Batch, torch.Generator], Tensor]
 
 
-def ar_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
+def ar_loss(model: Marian, batch: Batch, _: torch.Generator, smoothing: float = LABEL_SMOOTHING) -> Tensor:
     """Cross-entropy of each token given the true ones before it."""
     start = torch.full_like(batch.target_ids[:, :1], model.config.decoder_start_token_id)
     decoder_ids = torch.cat([start, batch.target_ids[:, :-1]], dim=1)
-    return smoothed(model(batch.source_ids, decoder_ids), without_padding(batch, model))
+    return smoothed(model(batch.source_ids, decoder_ids), without_padding(batch, model), smoothing)
 
 
 def ctc_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
@@ -54,7 +54,7 @@ def without_alignment(examples: Sequence[Example], upsampling: int) -> int:
     return sum(n > upsampling * len(one.source_ids) for n, one in zip(wanted, examples, strict=True))
 
 
-def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
+def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator, smoothing: float = LABEL_SMOOTHING) -> Tensor:
     """Cross-entropy of masked tokens given the others, a uniform number of them masked, plus the length's.
 
     Ghazvininejad et al. 2019, section 3.
@@ -67,9 +67,8 @@ def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
     masked = choose_masks(real, batch.target_lengths, random)
     memory = model.encode(batch.source_ids)
     hidden = model.hidden(targets.masked_fill(masked, model.mask_token_id), memory, real[:, None, None, :])
-    return smoothed(model.logits(hidden[masked]), targets[masked]) + LENGTH_WEIGHT * length_loss(
-        model, memory, batch.target_lengths
-    )
+    tokens = smoothed(model.logits(hidden[masked]), targets[masked], smoothing)
+    return tokens + LENGTH_WEIGHT * length_loss(model, memory, batch.target_lengths)
 
 
 def choose_masks(real: Tensor, lengths: Tensor, random: torch.Generator) -> Tensor:
@@ -109,10 +108,8 @@ def without_padding(batch: Batch, model: Marian) -> Tensor:
     return batch.target_ids.masked_fill(batch.target_ids == model.config.pad_token_id, IGNORED)
 
 
-def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(
-        logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=LABEL_SMOOTHING
-    )
+def smoothed(logits: Tensor, targets: Tensor, smoothing: float = LABEL_SMOOTHING) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 
 def narrowed(model: Marian, wanted: type[M]) -> M:

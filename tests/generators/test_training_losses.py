@@ -27,12 +27,13 @@ EXAMPLES = [Example((5, 9, 0), (7, 8, 9)), Example((6, 0), (4,))]
 BATCH = collate(EXAMPLES, PAD, 0, "cpu")
 
 
-def smoothed(log_probs: torch.Tensor, wanted: int) -> float:
-    share = LABEL_SMOOTHING / VOCAB_SIZE
-    return float(-(1 - LABEL_SMOOTHING) * log_probs[wanted] - share * log_probs.sum())
+def smoothed(log_probs: torch.Tensor, wanted: int, smoothing: float = LABEL_SMOOTHING) -> float:
+    share = smoothing / VOCAB_SIZE
+    return float(-(1 - smoothing) * log_probs[wanted] - share * log_probs.sum())
 
 
-def test_the_ar_loss_is_of_each_token_given_those_before_it_and_of_the_end() -> None:
+@pytest.mark.parametrize("smoothing", [LABEL_SMOOTHING, 0.0])
+def test_the_ar_loss_is_of_each_token_given_those_before_it_and_of_the_end(smoothing: float) -> None:
     model = tiny_model()
     losses = []
     with torch.no_grad():
@@ -41,12 +42,13 @@ def test_the_ar_loss_is_of_each_token_given_those_before_it_and_of_the_end() -> 
             for place, token_id in enumerate(wanted):
                 before = torch.tensor([[PAD, *wanted[:place]]])
                 logits = model(torch.tensor([example.source_ids]), before)[0, -1]
-                losses.append(smoothed(logits.log_softmax(-1), token_id))
-        found = ar_loss(model, BATCH, torch.Generator()).item()
+                losses.append(smoothed(logits.log_softmax(-1), token_id, smoothing))
+        found = ar_loss(model, BATCH, torch.Generator(), smoothing).item()
     assert found == pytest.approx(sum(losses) / 6)  # 3 + 1 tokens and two ends; no padding
 
 
-def test_the_masked_loss_sees_what_is_not_masked_and_counts_what_is() -> None:
+@pytest.mark.parametrize("smoothing", [LABEL_SMOOTHING, 0.0])
+def test_the_masked_loss_sees_what_is_not_masked_and_counts_what_is(smoothing: float) -> None:
     model = tiny_model("cmlm")
     assert isinstance(model, CmlmMarian)
     real = torch.tensor([[True, True, True], [True, False, False]])
@@ -58,9 +60,10 @@ def test_the_masked_loss_sees_what_is_not_masked_and_counts_what_is() -> None:
             hidden = masked[row, : len(example.target_ids)]
             shown = torch.tensor([example.target_ids]).masked_fill(hidden, model.mask_token_id)
             log_probs = model.fill(shown, memory, None)[0].log_softmax(-1)
-            losses += [smoothed(log_probs[i], example.target_ids[i]) for i in hidden.nonzero().flatten().tolist()]
+            places = hidden.nonzero().flatten().tolist()
+            losses += [smoothed(log_probs[i], example.target_ids[i], smoothing) for i in places]
         lengths = length_loss(model, model.encode(BATCH.source_ids), BATCH.target_lengths).item()
-        found = cmlm_loss(model, BATCH, torch.Generator().manual_seed(5)).item()
+        found = cmlm_loss(model, BATCH, torch.Generator().manual_seed(5), smoothing).item()
     assert found == pytest.approx(sum(losses) / len(losses) + 0.1 * lengths)
 
 
