@@ -1,14 +1,12 @@
 """How sure a score, and a difference of two, can be: outputs are drawn again with replacement (Koehn 2004)."""
 
-import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from metrics.base import Array, Metric, Statistics, table
-
-KEPT_ROWS = 4000  # up to so many rows, what a seed draws is kept: 32 MB a thousand resamples
+from metrics.resampling import drawn_counts
 
 
 class PairedDifference(NamedTuple):
@@ -83,23 +81,7 @@ def sacrebleu_p_value(differences: Array, observed: float) -> float:
 
 def resampled_sums(values: Array, seed: int, n_resamples: int) -> Array:
     """Sums of as many rows drawn with replacement as there are, [rows, k] -> [n_resamples, k]; the seed decides all."""
-    n = len(values)
-    if n > KEPT_ROWS:
-        return np.stack([count @ values for count in _counts(n, seed, n_resamples)])
-    return _kept_counts(n, seed, n_resamples) @ values
-
-
-def _counts(n: int, seed: int, n_resamples: int) -> Iterator[Array]:
-    """How often each of n rows is drawn, resample by resample."""
-    rng = np.random.default_rng(seed)
-    for _ in range(n_resamples):
-        yield np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-
-
-@functools.lru_cache(maxsize=4)
-def _kept_counts(n: int, seed: int, n_resamples: int) -> Array:
-    """The same as a table [n_resamples, n], kept because every metric and every pair of contestants draws it again."""
-    return np.stack(list(_counts(n, seed, n_resamples)))
+    return np.vstack([counts @ values for counts in drawn_counts(len(values), seed, n_resamples)])
 
 
 def _middle_95_percent(scores: Array) -> tuple[float, float]:

@@ -7,10 +7,10 @@ by draw. Arrays of draws hold the sample itself in row 0: one computation serves
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metrics.base import Array
 from metrics.latency import Estimate
+from metrics.resampling import drawn_counts
 
 FEWEST_REPEATS = 6  # a median of fewer has no 95 % interval, so a line through such medians has none
 FEWEST_LENGTHS = 3  # any two points lie on a line
@@ -39,18 +39,9 @@ class Curvature(NamedTuple):
     curved: bool
 
 
-def draw_repeats(n_repeats: int, seed: int, n_resamples: int = RESAMPLES) -> NDArray[np.intp]:
-    """Indices of repeats, [1 + n_resamples, n_repeats]: every repeat once in row 0, drawn with replacement below."""
-    drawn = np.random.default_rng(seed).integers(n_repeats, size=(n_resamples, n_repeats))
-    return np.vstack([np.arange(n_repeats), drawn])
-
-
-def resampled_medians(values: Array, draws: NDArray[np.intp]) -> Array:
-    """Medians over the repeats of each draw, [repeats, k] -> [draws, k]; NaN in `values` is a trial that failed.
-
-    NaN where a draw has no value at all.
-    """
-    return _median(values[draws].swapaxes(-1, -2))
+def draw_repeats(n_repeats: int, seed: int, n_resamples: int = RESAMPLES) -> Array:
+    """How often each repeat is drawn, [1 + n_resamples, n_repeats]: every one once in row 0, at random below."""
+    return np.vstack([np.ones(n_repeats), *drawn_counts(n_repeats, seed, n_resamples)])
 
 
 def theil_sen(xs: Array, ys: Array) -> Line:

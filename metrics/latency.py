@@ -4,11 +4,13 @@ Seconds in, seconds out. An empty sample and one that is not finite are refused.
 """
 
 from collections.abc import Sequence
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
 from metrics.base import Array
+from metrics.resampling import resampled_medians
 
 
 class Estimate(NamedTuple):
@@ -75,19 +77,19 @@ def speedup_interval(
     value = float(np.median(slow) / np.median(fast))
     if not _rank(n, 0.95):
         return Estimate(value, None, None)
-    draws = np.random.default_rng(seed).integers(n, size=(n_resamples, n))
-    low, high = np.quantile(np.median(slow[draws], axis=1) / np.median(fast[draws], axis=1), [0.025, 0.975])
+    above, below = resampled_medians(np.column_stack([slow, fast]), seed, n_resamples).T
+    low, high = np.quantile(above / below, [0.025, 0.975])
     return Estimate(value, float(low), float(high))
 
 
 def _rank(n: int, confidence: float) -> int:
     """The largest k such that the k-th smallest and k-th largest of n enclose the median that surely; 0 for none."""
-    # of the 2^n ways n coins fall, `outside` counts those with at most k heads or at most k tails
-    k, ways, outside = 0, 1, 2
-    while outside / 2**n <= 1 - confidence:
-        k += 1
-        ways = ways * (n - k + 1) // k
-        outside += 2 * ways
+    # outwards from the middle, where few steps hold nearly all: the chance that n coins show from k to n - k heads
+    k, inside, chance = n // 2 + 1, 0.0, comb(n, n // 2) / 2**n
+    while inside < confidence and k > 0:
+        k -= 1
+        inside += chance if 2 * k == n else 2 * chance
+        chance *= k / (n - k + 1)
     return k
 
 

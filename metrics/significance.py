@@ -7,6 +7,7 @@ import numpy as np
 
 from metrics.base import Array
 from metrics.bootstrap import p_value
+from metrics.resampling import resampled_medians
 
 FEWEST = 6  # a median of fewer samples has no 95 % interval
 
@@ -96,13 +97,6 @@ def ratio(value: float, resampled: Array) -> Ratio:
     """The ratio `value` with what its resamples say of it."""
     low, high = np.quantile(resampled, [0.025, 0.975])
     return Ratio(value, float(low), float(high), p_value(np.log(resampled), float(np.log(value))))
-
-
-def resampled_medians(values: Array, seed: int, n_resamples: int) -> Array:
-    """Medians over drawn units, [units, k] -> [n_resamples, k]; every resample draws the same units for all k."""
-    draws = np.random.default_rng(seed).integers(len(values), size=(n_resamples, len(values)))
-    medians: Array = np.median(values[draws], axis=1)
-    return medians
 
 
 def _medians(a: Sequence[float], b: Sequence[float], seed: int, n_resamples: int) -> tuple[Array, Array] | None:

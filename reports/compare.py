@@ -12,7 +12,7 @@ from metrics.bootstrap import PairedDifference, paired_bootstrap
 from metrics.registry import METRICS
 from metrics.significance import Ratio, change_of_ratio, unpaired_ratio
 from reports import names, quality, speed
-from reports.comparing import SEED, TESTED, seconds_of
+from reports.comparing import SEED, TESTED, seconds_of, timed_at
 from suites.records import IncompatibleRun, Record, Run, RunInfo, read_run
 
 CellKey = tuple[str, str, str, int | None, int]  # task, label, mode, length, batch size
@@ -141,10 +141,9 @@ def _baseline(run: Run) -> str | None:
 def _over_ar(run: Run, key: CellKey, ar: str | None) -> tuple[Sequence[float], Sequence[float]] | None:
     """The seconds of the cell and of ar at the same workload in the repeats both ran; None where ar has none."""
     task, label, mode, length, batch_size = key
-    modes = {r.mode for r in run.records if (r.task, r.label, r.length, r.batch_size) == (task, ar, length, batch_size)}
-    ours, theirs = (
-        seconds_of(run.records, task, who or "", (length, batch_size), modes == {mode}) for who in (label, ar)
-    )
+    trials = timed_at(run.records, task, (length, batch_size))
+    modes = {r.mode for r in trials.get(ar or "", ())}
+    ours, theirs = (seconds_of(trials.get(who or "", ()), modes == {mode}) for who in (label, ar))
     common = sorted(ours.keys() & theirs.keys())
     return ([ours[unit] for unit in common], [theirs[unit] for unit in common]) if common else None
 

@@ -1,5 +1,6 @@
 """Every contestant against the like-for-like baseline: paired bootstraps, with Holm's correction over them all."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ from metrics.bootstrap import paired_bootstrap
 from metrics.registry import METRICS
 from metrics.significance import Ratio, holm, paired_ratio
 from reports.evidence import Comparison
-from reports.summary import Cell, Contestant, Difference, Workload, headline_workload, workload_of
+from reports.summary import Cell, Contestant, Difference, Workload, headline_workload
 from suites.records import Record
 
 SEED = 12345  # sacreBLEU's own, so that its `--paired-bs` draws the same sentences and prints the same p-values
@@ -40,14 +41,19 @@ def difference(table: Table, task: str, metric: str, label: str, other: str) -> 
     return Difference(value, low, high, p, len(common), other, p_holm=p, p_sacrebleu=p_sacrebleu)
 
 
-def seconds_of(records: Iterable[Record], task: str, label: str, workload: Workload | None, by_rows: bool) -> Seconds:
-    """The latency of each timed trial of a contestant at a workload, by repeat, and by prompts where wanted."""
-    return {
-        (r.repeat, r.prompt_rows if by_rows else ()): r.latency_s
-        for r in records
-        if (r.task, r.label) == (task, label) and (r.length, r.batch_size) == workload and r.mode != "batched"
-        if r.status == "ok" and r.latency_s
-    }
+def timed_at(records: Iterable[Record], task: str, workload: Workload | None) -> dict[str, list[Record]]:
+    """The trials timed at a workload of a task, by contestant."""
+    found: dict[str, list[Record]] = defaultdict(list)
+    for r in records:
+        timed = r.status == "ok" and r.latency_s and r.mode != "batched"
+        if timed and r.task == task and (r.length, r.batch_size) == workload:
+            found[r.label].append(r)
+    return found
+
+
+def seconds_of(trials: Iterable[Record], by_rows: bool) -> Seconds:
+    """The latency of each of a contestant's trials, by repeat, and by prompts where wanted."""
+    return {(r.repeat, r.prompt_rows if by_rows else ()): r.latency_s for r in trials if r.latency_s}
 
 
 def _of_task(
@@ -64,7 +70,9 @@ def _of_task(
         tested = {label: d for label in labels if (d := difference(table, task, metric, label, baseline))}
         for label, p in zip(tested, holm([d.p_value for d in tested.values()]), strict=True):
             found[label][metric] = replace(tested[label], p_holm=p)
-    times = {c.label: t for c in order if c.label in labels and (t := _time(records, cells, c, baseline, task))}
+    trials = timed_at(records, task, headline_workload(cells, task))
+    decoding = [c.label for c in order if c.label != baseline and c.kind != "copy"]  # copying decodes nothing
+    times = {label: t for label in decoding if (t := _time(trials, label, baseline))}
     p_times = dict(zip(times, holm([ratio.p_value for ratio, _ in times.values()]), strict=True))
     return [
         Comparison(
@@ -81,16 +89,13 @@ def _of_task(
     ]
 
 
-def _time(
-    records: Sequence[Record], cells: Sequence[Cell], contestant: Contestant, baseline: str, task: str
-) -> tuple[Ratio, int] | None:
-    """How many times less time a request of the headline workload takes; copying decodes nothing and has none."""
-    workload = headline_workload(cells, task)
-    there = {c.label: c for c in cells if c.task == task and workload_of(c) == workload}
-    if contestant.kind == "copy" or not there.keys() >= {contestant.label, baseline}:
+def _time(trials: Mapping[str, Sequence[Record]], label: str, baseline: str) -> tuple[Ratio, int] | None:
+    """How many times less time a request of the headline workload takes, and in how many requests or repeats."""
+    if label not in trials or baseline not in trials:
         return None
-    by_rows = there[contestant.label].mode == there[baseline].mode
-    ours, theirs = (seconds_of(records, task, label, workload, by_rows) for label in (contestant.label, baseline))
+    sides = trials[label], trials[baseline]
+    by_rows = sides[0][0].mode == sides[1][0].mode
+    ours, theirs = (seconds_of(side, by_rows) for side in sides)
     common = sorted(ours.keys() & theirs.keys())
     ratio = paired_ratio([theirs[unit] for unit in common], [ours[unit] for unit in common], SEED)
     return (ratio, len(common)) if ratio else None

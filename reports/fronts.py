@@ -7,8 +7,9 @@ import numpy as np
 from metrics.bootstrap import resampled_sums
 from metrics.fronts import N_RESAMPLES, Sampled, front
 from metrics.registry import METRICS
-from metrics.significance import FEWEST, resampled_medians
-from reports.comparing import SEED, Rows, Seconds, Table, seconds_of
+from metrics.resampling import resampled_medians
+from metrics.significance import FEWEST
+from reports.comparing import SEED, Rows, Seconds, Table, seconds_of, timed_at
 from reports.evidence import Front, Point
 from reports.summary import Cell, Contestant, Quality, headline_workload, scored_task, workload_of
 from suites.records import Record
@@ -42,7 +43,8 @@ def _front(
     bleu = {c.label: table.get((scored or "", c.label), {}).get("bleu", {}) for c in order}
     labels = [c.label for c in order if c.kind != "copy" and c.label in there and bleu[c.label]]
     by_rows = len({there[label] for label in labels}) == 1
-    seconds = [seconds_of(records, task, label, workload, by_rows) for label in labels]
+    trials = timed_at(records, task, workload)
+    seconds = [seconds_of(trials.get(label, ()), by_rows) for label in labels]
     if scored is None or len(labels) < 2:
         return None
     rows = sorted(set.intersection(*(set(bleu[label]) for label in labels)))

@@ -7,7 +7,7 @@ slopes over the baseline's and crossings stand as they are.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -17,6 +17,7 @@ import numpy as np
 from metrics import fits
 from metrics.base import Array
 from metrics.crossovers import crossover
+from metrics.resampling import counted_medians
 from reports.summary import Cell, Contestant, Crossing, Estimate, Line, Mode, far_from_usual
 from suites.records import Record
 
@@ -58,8 +59,9 @@ def lines(
     decoding = [contestant.label for contestant in order if contestant.kind != "copy"]
     found = []
     for group, trials in sorted(_groups(records).items()):
-        n_repeats = len({trial.repeat for trial in trials})
-        fitted = {one.label: one for label in decoding if (one := _fitted(label, trials))}
+        repeats = {repeat: i for i, repeat in enumerate(sorted({trial.repeat for trial in trials}))}
+        n_repeats, draws = len(repeats), fits.draw_repeats(len(repeats), SEED)
+        fitted = {one.label: one for label in decoding if (one := _fitted(label, trials, repeats, draws))}
         for one in fitted.values():
             own, strongest = (fitted.get(x or "") for x in (baseline, _strongest(group, one.label, cells)))
             found.append(_line(group, one, own, strongest, n_repeats))
@@ -75,20 +77,20 @@ def _groups(records: Iterable[Record]) -> dict[Group, list[Record]]:
     return groups
 
 
-def _fitted(label: str, trials: Sequence[Record]) -> Fitted | None:
+def _fitted(label: str, trials: Sequence[Record], repeats: Mapping[int, int], draws: Array) -> Fitted | None:
+    """The contestant's lines through its own of the `trials`; `repeats` gives the place of each repeat in `draws`."""
     own = [trial for trial in trials if trial.label == label]
-    repeats = sorted({trial.repeat for trial in trials})
     lengths = sorted({trial.length or 0 for trial in own})
+    columns = {length: i for i, length in enumerate(lengths)}
     latency_ms, kept = np.full((2, len(repeats), len(lengths)), np.nan)
     for trial in own:
-        place = repeats.index(trial.repeat), lengths.index(trial.length or 0)
+        place = repeats[trial.repeat], columns[trial.length or 0]
         latency_ms[place], kept[place] = 1000 * (trial.latency_s or 0.0), fmean(trial.tokens_kept or [0])
-    draws = fits.draw_repeats(len(repeats), SEED)
-    medians = fits.resampled_medians(latency_ms, draws)
+    medians = counted_medians(latency_ms, draws)
     whole = ~np.isnan(medians).any(axis=0)  # a length of few trials may be missing from a draw
     medians = medians[:, whole]
     mode: Mode = "natural" if any(trial.mode == "natural" for trial in own) else "exact"
-    emerged = fits.resampled_medians(kept[:, whole], draws)
+    emerged = counted_medians(kept[:, whole], draws)
     tokens = emerged if mode == "natural" else np.array([lengths], dtype=float)[:, whole]
     if len(set(tokens[0])) < fits.FEWEST_LENGTHS:
         return None

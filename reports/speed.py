@@ -8,7 +8,8 @@ length it is the ratio of the two median latencies; at natural lengths it compar
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean, median
 
 from metrics.latency import median_interval, percentile, ratio_of_totals, speedup_interval
@@ -17,17 +18,39 @@ from suites.records import Record
 
 SEED = 2015  # of every bootstrap here, so that the same records give the same intervals
 CellKey = tuple[str, str, Mode, int | None, int]  # task, label, mode, length, batch size
+Unit = tuple[int, tuple[int, ...]]  # repeat, and prompts where both sides ran the same ones
 Below = Callable[[str, str, str], bool]  # task, AR label, contestant label: is the AR engine significantly worse?
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The timed trials of one cell, with what every cell that is compared with it asks of them."""
+
+    records: Sequence[Record]
+
+    @cached_property
+    def per_token(self) -> float:
+        """Median of the seconds per kept token; infinite where no trial kept a token."""
+        return median([_seconds(t) / _kept(t) for t in self.records if _kept(t)] or [float("inf")])
+
+    @cached_property
+    def by_repeat(self) -> dict[Unit, float]:
+        return _per_unit((trial, (trial.repeat, ())) for trial in self.records)
+
+    @cached_property
+    def by_request(self) -> dict[Unit, float]:
+        """The same by repeat and prompts, for two sides that ran the same ones."""
+        return _per_unit((trial, (trial.repeat, trial.prompt_rows)) for trial in self.records)
 
 
 def cells(
     records: Iterable[Record], order: Sequence[Contestant], baseline: str | None, below: Below
 ) -> tuple[Cell, ...]:
     """One cell a task, contestant, length and batch size, in that order, with both speedups where they exist."""
-    trials = timed(records)
+    trials = {key: Trials(own) for key, own in timed(records).items()}
     rank = {contestant.label: i for i, contestant in enumerate(order)}
     keys = sorted(trials, key=lambda k: (k[0], k[3] is None, k[3] or 0, k[4], rank[k[1]], k[2]))
-    plain = {key: _cell(key, trials[key]) for key in keys}
+    plain = {key: _cell(key, trials[key].records) for key in keys}
     kinds = {contestant.label: contestant.kind for contestant in order}
     return tuple(_with_speedups(key, plain, trials, kinds, baseline, below) for key in keys)
 
@@ -87,7 +110,7 @@ def _wasted(trials: Sequence[Record]) -> float | None:
 def _with_speedups(
     key: CellKey,
     plain: dict[CellKey, Cell],
-    trials: dict[CellKey, list[Record]],
+    trials: Mapping[CellKey, Trials],
     kinds: Mapping[str, str],
     baseline: str | None,
     below: Below,
@@ -115,22 +138,18 @@ def _rivals(key: CellKey, plain: dict[CellKey, Cell]) -> list[CellKey]:
 
 
 def _strongest(
-    cell: Cell, engines: Sequence[CellKey], trials: dict[CellKey, list[Record]], below: Below
+    cell: Cell, engines: Sequence[CellKey], trials: Mapping[CellKey, Trials], below: Below
 ) -> CellKey | None:
     """The fastest AR engine whose BLEU is not significantly below the contestant's."""
-    fastest_first = sorted(engines, key=lambda k: _median_per_token(trials[k]))
+    fastest_first = sorted(engines, key=lambda k: trials[k].per_token)
     return next((k for k in fastest_first if k[1] == cell.label or not below(cell.task, k[1], cell.label)), None)
 
 
-def _median_per_token(trials: Sequence[Record]) -> float:
-    return median([_seconds(t) / _kept(t) for t in trials if _kept(t)] or [float("inf")])
-
-
-def _speedup(trials: Sequence[Record], against: Sequence[Record] | None, key: CellKey | None) -> Speedup | None:
+def _speedup(trials: Trials, against: Trials | None, key: CellKey | None) -> Speedup | None:
     if not against or key is None:
         return None
-    by_rows = trials[0].mode == against[0].mode
-    ours, theirs = _per_unit(trials, by_rows), _per_unit(against, by_rows)
+    by_rows = trials.records[0].mode == against.records[0].mode
+    ours, theirs = ((side.by_request if by_rows else side.by_repeat) for side in (trials, against))
     common = sorted(ours.keys() & theirs.keys())
     if not common:
         return None
@@ -138,11 +157,10 @@ def _speedup(trials: Sequence[Record], against: Sequence[Record] | None, key: Ce
     return Speedup(Estimate(*ratio, len(common)), key[1])
 
 
-def _per_unit(trials: Sequence[Record], by_rows: bool) -> dict[tuple[int, tuple[int, ...]], float]:
-    """Seconds per kept token by repeat (and by prompts where both sides ran the same ones); empty outputs have none."""
-    totals: dict[tuple[int, tuple[int, ...]], tuple[float, int]] = {}
-    for trial in trials:
-        unit = (trial.repeat, trial.prompt_rows if by_rows else ())
+def _per_unit(trials: Iterable[tuple[Record, Unit]]) -> dict[Unit, float]:
+    """Seconds per kept token by unit; a unit of empty outputs has none."""
+    totals: dict[Unit, tuple[float, int]] = {}
+    for trial, unit in trials:
         seconds, kept = totals.get(unit, (0.0, 0))
         totals[unit] = (seconds + _seconds(trial), kept + _kept(trial))
     return {unit: seconds / kept for unit, (seconds, kept) in totals.items() if kept}

@@ -165,6 +165,7 @@ class Run:
         return frozenset(key for keys in self.info.plan["rounds"] for key in keys)
 
 
+@strict_json.uncollected()
 def read_run(folder: Path, *, scored: bool = True) -> Run:
     """The run in `folder`; without a look at its scores unless `scored`.
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from metrics.fits import curvature, draw_repeats, estimate, fit, resampled_medians, theil_sen
+from metrics.fits import curvature, draw_repeats, estimate, fit, theil_sen
+from metrics.resampling import counted_medians
 
 LENGTHS = np.array([8.0, 16, 32, 64, 128, 192])
 
@@ -49,15 +50,16 @@ def test_medians_leave_failed_trials_out(values, seed):
     draws = draw_repeats(7, seed, n_resamples=5)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
-        expected = np.nanmedian(values[draws], axis=1)
-    assert resampled_medians(values, draws) == pytest.approx(expected, nan_ok=True)
+        drawn = [np.repeat(values, draw.astype(int), axis=0) for draw in draws]
+        expected = [np.nanmedian(rows, axis=0) for rows in drawn]
+    assert counted_medians(values, draws) == pytest.approx(np.array(expected), nan_ok=True)
 
 
 def test_the_sample_itself_is_the_first_draw():
     values = noisy(lambda x: 2 + x, 9, seed=1)
     draws = draw_repeats(9, seed=1)
     assert draws.shape == (1001, 9)
-    medians = resampled_medians(values, draws)
+    medians = counted_medians(values, draws)
     assert medians[0] == pytest.approx(np.median(values, axis=0))
     own, line = theil_sen(LENGTHS[None], medians[:1]), fit(LENGTHS[None], medians)
     assert (line.a[0], line.b[0]) == pytest.approx((own.a[0], own.b[0]))
@@ -66,7 +68,7 @@ def test_the_sample_itself_is_the_first_draw():
 def test_drift_that_two_strategies_share_cancels_in_the_ratio_of_their_slopes():
     shared = np.linspace(1, 2, 20)[:, None]
     draws = draw_repeats(20, seed=3)
-    slow, fast = (fit(LENGTHS[None], resampled_medians(shared * y, draws)) for y in (2 + LENGTHS, 1 + 0.25 * LENGTHS))
+    slow, fast = (fit(LENGTHS[None], counted_medians(shared * y, draws)) for y in (2 + LENGTHS, 1 + 0.25 * LENGTHS))
     low, high = estimate(slow.b, 20)[1:]
     assert high - low > 0.2  # each slope alone is unsure
     assert estimate(fast.b / slow.b, 20) == pytest.approx((0.25, 0.25, 0.25))
@@ -76,7 +78,7 @@ def test_lengths_that_emerge_are_drawn_with_their_times():
     # each repeat writes a text of another length, all of them on one line: the line is sure although times are not
     kept = LENGTHS + np.arange(12)[:, None]
     draws = draw_repeats(12, seed=0)
-    line = fit(resampled_medians(kept, draws), resampled_medians(3 + 2 * kept, draws))
+    line = fit(counted_medians(kept, draws), counted_medians(3 + 2 * kept, draws))
     assert estimate(line.a, 12) == pytest.approx((3, 3, 3))
     assert estimate(line.b, 12) == pytest.approx((2, 2, 2))
 
@@ -94,7 +96,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(n_repeats, drift):
     held = {"a": 0, "b": 0}
     for seed in range(200):
         values = noisy(lambda x: 2 + x, n_repeats, seed, drift=drift)
-        line = fit(LENGTHS[None], resampled_medians(values, draw_repeats(n_repeats, seed, n_resamples=300)))
+        line = fit(LENGTHS[None], counted_medians(values, draw_repeats(n_repeats, seed, n_resamples=300)))
         for name, drawn, truth in (("a", line.a, 2.0), ("b", line.b, 1.0)):
             _, low, high = estimate(drawn, n_repeats)
             held[name] += low <= truth <= high
@@ -105,8 +107,8 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(n_repeats, drift):
 
 def test_a_bend_is_found_and_a_line_is_none():
     draws = draw_repeats(20, seed=0)
-    line = curvature(LENGTHS, resampled_medians(noisy(lambda x: 2 + x, 20, seed=2), draws))
-    bend = curvature(LENGTHS, resampled_medians(noisy(lambda x: 2 + x + 0.02 * x**2, 20, seed=2), draws))
+    line = curvature(LENGTHS, counted_medians(noisy(lambda x: 2 + x, 20, seed=2), draws))
+    bend = curvature(LENGTHS, counted_medians(noisy(lambda x: 2 + x + 0.02 * x**2, 20, seed=2), draws))
     assert not line.curved
     assert bend.curved
     assert bend.quadratic_error < 0.1 < bend.line_error
@@ -115,17 +117,17 @@ def test_a_bend_is_found_and_a_line_is_none():
 def test_a_bend_too_small_to_matter_is_a_line():
     draws = draw_repeats(20, seed=0)
     values = noisy(lambda x: 2 + x + 0.0002 * x**2, 20, seed=0, noise=1e-4)
-    found = curvature(LENGTHS, resampled_medians(values, draws))
+    found = curvature(LENGTHS, counted_medians(values, draws))
     assert found.quadratic_error < found.line_error < 0.03
     assert not found.curved
 
 
 def test_noise_alone_seldom_looks_like_a_bend():
     draws = draw_repeats(10, seed=0, n_resamples=200)
-    found = [curvature(LENGTHS, resampled_medians(noisy(lambda x: 2 + x, 10, seed, 0.1), draws)) for seed in range(100)]
+    found = [curvature(LENGTHS, counted_medians(noisy(lambda x: 2 + x, 10, seed, 0.1), draws)) for seed in range(100)]
     assert sum(one.curved for one in found) <= 5
 
 
 def test_three_lengths_cannot_show_a_bend():
-    medians = resampled_medians(noisy(lambda x: 2 + x, 8, seed=0)[:, :3], draw_repeats(8, seed=0))
+    medians = counted_medians(noisy(lambda x: 2 + x, 8, seed=0)[:, :3], draw_repeats(8, seed=0))
     assert curvature(LENGTHS[:3], medians) is None
