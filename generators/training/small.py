@@ -16,7 +16,7 @@ import torch
 
 from generators.models.files import build_model, save_model
 from generators.models.text import load_codec
-from generators.training.data import Example, collate, encode_pairs, read_pairs
+from generators.training.data import Example, Pair, collate, encode_pairs, read_pairs
 from generators.training.loop import initialise, keep_padding_zero
 from generators.training.losses import ar_loss, cmlm_loss
 from generators.training.recipes import RECIPES, Schedule, model_values
@@ -36,7 +36,7 @@ BATCH_SIZE = 64  # sentences
 def train_small(corpus: Path, out: Path) -> None:
     """Train both models on `corpus` and write them into `out`, each a whole model folder."""
     pairs = read_pairs(corpus / "train.tsv")
-    vocab_size = vocabulary_of_letters(" ".join(f"{pair.source} {pair.target}" for pair in pairs), out / "vocabulary")
+    vocab_size = vocabulary_of_letters(pairs, out / "vocabulary")
     examples = encode_pairs(pairs, load_codec(out / "vocabulary"))
     if any(len(one.target_ids) != len(pair.target.split()) for one, pair in zip(examples, pairs, strict=True)):
         raise ValueError(f"{corpus}: a word of its targets is more than one token, so that places would shift")
@@ -44,12 +44,14 @@ def train_small(corpus: Path, out: Path) -> None:
         train_one(name, examples, vocab_size, out)
 
 
-def vocabulary_of_letters(text: str, folder: Path) -> int:
-    """The size of the vocabulary written to `folder`, in which the frequent one-letter words of `text` are one piece.
+def vocabulary_of_letters(pairs: Sequence[Pair], folder: Path) -> int:
+    """The size of the vocabulary written to `folder`, in which the one-letter words of the targets are one piece each.
 
-    Room for every letter alone, but not for all of them behind a space: the rarest may do without.
+    Beside them there is room for every letter alone, the space, EOS, unknown, mask and padding. The words of the
+    targets get theirs because they are the frequent ones.
     """
-    size = 2 * len(set(text.split())) + 1
+    text = " ".join(f"{pair.source} {pair.target}" for pair in pairs)
+    size = len(set(text.split())) + len({word for pair in pairs for word in pair.target.split()}) + 5
     train_vocabulary((text[start : start + 1000] for start in range(0, len(text), 1000)), size, folder)
     return size
 
