@@ -131,7 +131,7 @@ def check_nothing(generator: Generator, prompts: Sequence[TokenRow]) -> None:
 
 
 def check_counts(generator: Generator, prompts: Sequence[TokenRow], length: Length) -> Work:
-    """The steps tell the very calls and positions that the hooks see, of the strategy's own model and of its helpers."""
+    """The steps tell the very calls and positions that the hooks see, of the own model and of its helpers."""
     with watched(generator) as work:
         got = ask(generator, prompts, length)
     told = [step for step in got.steps if step.calls or step.positions]
