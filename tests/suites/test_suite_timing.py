@@ -202,7 +202,9 @@ def test_a_failure_has_a_status_and_one_line_of_reason(exception: BaseException,
 
 
 @pytest.mark.parametrize(
-    "bad", [lambda r: [r[0][:-1]], lambda r: [(*r[0], 1)], lambda r: [], lambda r: [*r, *r]], ids=str
+    "bad",
+    [lambda r: [r[0][:-1]], lambda r: [(*r[0], 1)], lambda r: [], lambda r: [*r, *r]],
+    ids=["a token less", "a token more", "no row", "twice the rows"],
 )
 def test_another_length_or_row_count_than_asked_is_an_error(clock: VirtualClock, bad: Any, run_it: RunIt) -> None:
     class Cheat(Echo):
