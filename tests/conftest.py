@@ -1,8 +1,9 @@
-"""What every test session keeps: no silent skip, no network, one thread, no clock in a property test."""
+"""What every test session keeps: no silent skip, no network, one thread, Ctrl-C, no clock in a property test."""
 
 import fnmatch
 import os
 import shutil
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 # Before torch is imported anywhere. One thread: tiny models are faster with it, and sums keep their order.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and all that they start with them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A deadline would be a timing assertion; a busy machine must not fail a property.
 hypothesis.settings.register_profile(

@@ -95,18 +95,12 @@ def test_death_before_the_folder_is_there_leaves_nothing(tmp_path: Path) -> None
     finish(tmp_path / "run")
 
 
-def heed_interrupts() -> None:
-    """A shell that starts the tests in the background lets them ignore Ctrl-C, and what they start with them."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_exits_130_with_one_line_and_everything_kept(tmp_path: Path, how: signal.Signals) -> None:
     folder = tmp_path / "run"
     process = subprocess.Popen(
-        command(folder), cwd=ROOT, env={**os.environ, "SECONDS_A_TOKEN": "0.005"}, stderr=subprocess.PIPE, text=True,
-        preexec_fn=heed_interrupts,
-    )  # fmt: skip
+        command(folder), cwd=ROOT, env={**os.environ, "SECONDS_A_TOKEN": "0.005"}, stderr=subprocess.PIPE, text=True
+    )
     wait_for_growth(folder / "records.jsonl", process)
     process.send_signal(how)
     _, errors = process.communicate(timeout=60)
