@@ -35,7 +35,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands.add_parser("selfcheck", help="race contestants of known cost: is what comes out true? (some minutes)")
     agreement = commands.add_parser("agreement", help="compare an engine's outputs with those of ar, token by token")
     agreement.add_argument("engine", metavar="ENGINE", help="hf_generate, ctranslate2, … on the weights it names")
-    agreement.add_argument("--task", default="verse", help="verse, passage, mixed, or a TSV file's path")
+    agreement.add_argument("--task", default="verse", help="verse, passage, mixed, coupled, or a TSV file's path")
     agreement.add_argument("--rows", type=int, help="how many of the task's rows (default: all)")
     agreement.add_argument("--dtype", default="float32", choices=DTYPES, help="default: float32")
     agreement.add_argument("--threads", type=int, default=1)
@@ -52,7 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("suite", metavar="SUITE", help="latency, quality, batch, … (see: python -m suites list)")
     run.add_argument("--settings", type=Path, metavar="FILE", help="TOML file of the flags below; flags overrule it")
-    run.add_argument("--task", help="verse, passage, mixed, or a TSV file's path (default: the suite's)")
+    run.add_argument("--task", help="verse, passage, mixed, coupled, or a TSV file's path (default: the suite's)")
     run.add_argument("--strategies", metavar="A,B", help="contestants such as ar,mask_predict:n_iterations=4")
     run.add_argument("--lengths", metavar="8,16", help="output lengths in tokens")
     run.add_argument("--batch-sizes", metavar="1,8", help="rows a request (default: 1)")
