@@ -55,24 +55,31 @@ class Shares:
 
 def read_study(file: Path) -> Study:
     """The study in `file`. Raises ValueError where it does not begin with a set-up."""
-    study, torn = None, 0
-    for line in file.read_text(encoding="ascii").splitlines():
+    first, *rest = file.read_text(encoding="ascii").splitlines() or [""]
+    blocks: dict[str, list[dict[str, Rounds]]] = {}
+    gates, torn = [], 0
+    for line in rest:
         try:
             value = json.loads(line)
         except ValueError:
             torn += 1
             continue
-        if study is None:
-            if not isinstance(value, dict) or value.get("kind") != "setup":
-                break
-            study = Study(value)
-        elif value["kind"] == "block":
-            study.blocks.setdefault(value["load"], []).append({n: _rounds(r) for n, r in value["rounds"].items()})
+        if value["kind"] == "block":
+            blocks.setdefault(value["load"], []).append({n: _rounds(r) for n, r in value["rounds"].items()})
         elif value["kind"] == "gate":
-            study.gates.append(value)
-    if study is None:
-        raise ValueError(f"{file} does not begin with a study's set-up")
-    return Study(study.setup, study.blocks, study.gates, torn)
+            gates.append(value)
+    return Study(read_setup(first, file), blocks, gates, torn)
+
+
+def read_setup(line: str, file: Path) -> dict[str, Any]:
+    """The set-up in a study's first line. Raises ValueError where it is none."""
+    try:
+        setup = json.loads(line)
+    except ValueError:
+        setup = None
+    if not isinstance(setup, dict) or setup.get("kind") != "setup":
+        raise ValueError(f"{file} does not begin with a study's set-up; use another --file")
+    return setup
 
 
 def pool(blocks: Sequence[Mapping[str, Rounds]], scenario: str) -> list[dict[str, Block]]:

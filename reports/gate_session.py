@@ -14,8 +14,8 @@ from reports.gate_workers import Side, Worker, WorkerFailed, workers
 DEFAULT = ("ar", "mask_predict", "ctc")  # what is timed in every gate: one by one, in rounds, at once
 SHORTEST_UNIT_S = 0.010  # shorter calls are timed several in a row …
 LONGEST_UNIT_S = 0.400  # … and longer ones not at all: the machine changes under them
-CELL_S = 0.3  # how long each side works on a cell in a block
-ROUNDS = (3, 15)  # at least, at most
+CELL_S = 0.2  # how long each side works on a cell in a block
+ROUNDS = (3, 10)  # at least, at most
 
 Key = tuple[str, int]  # strategy, length
 Burden = dict[str, float]

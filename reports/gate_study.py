@@ -2,6 +2,8 @@
 
 Every block is a line appended to one file as soon as it is done, so that a study goes on where it stopped. How much
 work makes a strategy how much slower is found once, before the first block, and kept in the file's first line.
+
+The strategies are those that the study began with: a replayed gate needs all of them in every block.
 """
 
 import json
@@ -20,27 +22,39 @@ from reports.gate import AGAIN, BASE, HEAD, Block
 from reports.gate_exact import LENGTHS
 from reports.gate_looks import verdicts
 from reports.gate_neighbours import neighbours
+from reports.gate_replay import read_setup
 from reports.gate_session import DEFAULT, Burden, Key, Session, Unit, choose_unit, reading
 from reports.gate_tree import head_commit
-from reports.gate_workers import ROOT, Side, Worker, workers
+from reports.gate_workers import ROOT, Side, Worker, WorkerFailed, workers
 
 SHARES = {"plus5": 0.05, "plus10": 0.10, "plus20": 0.20}  # extra work in every decoder pass
 FIXED_SHARE = 0.10  # of a call on average over the lengths, as the same work once in every call
-SLEEP_SHARE = 0.40  # of a call, slept away in its decoder passes
+SLEEP_SHARE = 0.40  # of a call, slept away once in every call
 SIDES = (BASE, AGAIN, "third", *SHARES, "fixed", "sleep")
-TRIALS = 9  # units by which a burden's weight is found
-PROBE = {"per_step": 20.0, "per_call": 400.0}
+PRODUCT_S = 4e-6  # about what one product takes: by this guess …
+PROBE_SHARE = 0.25  # … a probe adds this share of a call, enough to stand out from what calls scatter by themselves
+TRIALS = (12, 45)  # of paired units, at least and at most …
+PRECISE = 0.03  # … until the standard error of a product's cost is below this share of it
+USABLE = 0.10  # a cost known worse than this burdens nothing
+
+Setup = tuple[dict[Key, Unit], dict[str, dict[Key, Burden]]]
 
 
 def collect(options: Namespace, say: Callable[[str], None], root: Path = ROOT) -> int:
     """Append `options.blocks` blocks, or `options.gates` whole gates of a scenario, under the load; 0."""
     file: Path = options.file
-    strategies = options.strategies.split(",") if options.strategies else list(DEFAULT)
+    asked = options.strategies.split(",") if options.strategies else None
     with neighbours(options.load):
-        units, burdens = _prepare(file, strategies, root, say)
+        units, burdens = _prepare(file, asked or DEFAULT, root, say)
+        begun = list(dict.fromkeys(name for name, _ in units))
+        strategies = asked or begun
+        if unknown := set(strategies) - set(begun):
+            raise ValueError(f"{file} was begun without {', '.join(sorted(unknown))}; use another --file")
         if options.gates:
             _gates(options, strategies, units, burdens, root, file, say)
             return 0
+        if set(strategies) != set(begun):
+            raise ValueError(f"{file} holds blocks of {', '.join(begun)}; use another --file for other strategies")
         session = Session(
             sides=[Side(name, root) for name in SIDES], lengths=LENGTHS, device="cpu", seed=time.time_ns(), say=say,
             units=units, burdens=burdens,
@@ -69,63 +83,87 @@ def _gates(
         say(f"gate, {options.scenario}, {options.load}: {words}")
 
 
-def _prepare(
-    file: Path, strategies: Sequence[str], root: Path, say: Callable[[str], None]
-) -> tuple[dict[Key, Unit], dict[str, dict[Key, Burden]]]:
+def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[str], None]) -> Setup:
     """Units and burdens, from the file's first line or found now."""
-    if file.is_file():
-        with file.open(encoding="utf-8") as lines:
-            return _read_setup(json.loads(lines.readline()), strategies)
+    if file.is_file() and file.stat().st_size:
+        with file.open(encoding="ascii") as lines:
+            return _read_setup(read_setup(lines.readline(), file))
     say("finding how much work makes each strategy how much slower")
-    with workers([Side(BASE, root)], strategies, LENGTHS, "cpu") as started:
-        worker, said = started[BASE]
-        keys: list[Key] = [(cell["strategy"], cell["length"]) for cell in said["cells"]]
-        cells = {key: weigh(worker, index, key) for index, key in enumerate(keys)}
+    sides = [Side(name, root) for name in (BASE, HEAD, AGAIN)]
+    with workers(sides, strategies, LENGTHS, "cpu") as started:
+        for failure in started[HEAD][1]["failures"].values():
+            raise WorkerFailed(HEAD, failure["reason"])
+        keys: list[Key] = [(cell["strategy"], cell["length"]) for cell in started[HEAD][1]["cells"]]
+        asked = [worker for worker, _ in started.values()]
+        cells = {key: weigh(asked, index, key) for index, key in enumerate(keys)}
     setup = {
         "kind": "setup", "at": _now(), "commit": head_commit(root), "machine": platform.processor(),
         "cells": [{"strategy": name, "length": length, **cell} for (name, length), cell in cells.items()],
     }  # fmt: skip
+    found = _read_setup(setup)
     _append(file, setup)
-    return _read_setup(setup, strategies)
+    return found
 
 
-def weigh(worker: Worker, index: int, key: Key) -> dict[str, Any]:
-    """How long a call of a cell takes, its passes, and the seconds that one product adds a step or a call."""
-    passes = worker.ask({"do": "count", "cell": index})["fixed"]["seen_decoder_calls"]
-    unit = choose_unit(reading(worker, worker.ask({"do": "time", "cell": index, "calls": 1}), key).cpu_s)
-    seconds: dict[str, list[float]] = {"": [], **{kind: [] for kind in PROBE}}
-    for _ in range(TRIALS):
+def weigh(asked: Sequence[Worker], index: int, key: Key) -> dict[str, Any]:
+    """How long a call of a cell takes, its passes, and the seconds that one product adds a step or a call.
+
+    The processes take turns, as in a gate: a call after another process's finds cold caches and takes longer. Raises
+    ValueError where noise hides what a product takes.
+    """
+
+    def call_s(worker: Worker, products: dict[str, float] | None) -> float:
+        command = {"do": "time", "cell": index, "calls": calls, "burden": products}
+        return reading(worker, worker.ask(command), key).cpu_s / calls
+
+    passes = [one.ask({"do": "count", "cell": index})["fixed"]["seen_decoder_calls"] for one in asked][0]
+    calls = 1
+    calls = choose_unit(min(call_s(worker, None) for worker in asked)).calls
+    guess = PROBE_SHARE * median(call_s(worker, None) for worker in asked) / PRODUCT_S
+    probes = {"plain": None, "per_step": {"per_step": guess / passes}, "per_call": {"per_call": guess}}
+    seconds: dict[str, list[float]] = {kind: [] for kind in probes}
+    for _ in range(TRIALS[1] // len(asked)):
+        taken = {
+            (nth, kind): call_s(asked[nth], probes[kind])
+            for turn in range(len(probes))  # every process does every kind, and none does two units in a row
+            for nth, kind in enumerate([*probes, *probes][turn : turn + len(asked)])
+        }
         for kind, samples in seconds.items():
-            burden = {kind: PROBE[kind]} if kind else None
-            command = {"do": "time", "cell": index, "calls": unit.calls, "burden": burden}
-            samples.append(reading(worker, worker.ask(command), key).cpu_s / unit.calls)
-    plain = median(seconds[""])
-    weights = {kind: (median(seconds[kind]) - plain) / products for kind, products in PROBE.items()}
-    return {"unit": asdict(unit), "passes": passes, "call_s": plain, "product_s": weights}
+            samples += [taken[nth, kind] for nth in range(len(asked))]
+        cost = {kind: _cost(seconds[kind], seconds["plain"], guess) for kind in ("per_step", "per_call")}
+        known = all(error <= PRECISE * value for value, error in cost.values())
+        if known and len(seconds["plain"]) >= TRIALS[0]:
+            break
+    for value, error in cost.values():
+        if not error <= USABLE * value:
+            raise ValueError(
+                f"{key[0]} at {key[1]} tokens: a product takes {1e6 * value:.1f} ± {1e6 * error:.1f} microseconds, too "
+                "unsure to burden anything with: begin the study when the machine is quiet"
+            )
+    plain = median(seconds["plain"])
+    product_s = {"per_step": passes * cost["per_step"][0], "per_call": cost["per_call"][0]}
+    return {"unit": asdict(choose_unit(plain)), "passes": passes, "call_s": plain, "product_s": product_s}
 
 
-def _read_setup(
-    setup: Mapping[str, Any], strategies: Sequence[str]
-) -> tuple[dict[Key, Unit], dict[str, dict[Key, Burden]]]:
+def _cost(burdened: Sequence[float], plain: Sequence[float], products: float) -> tuple[float, float]:
+    """What one product takes, and the standard error of that: medians, which a burst of a neighbour does not move."""
+    found = [(slow - fast) / products for slow, fast in zip(burdened, plain, strict=True)]
+    value = median(found)
+    scatter = 1.4826 * median(abs(one - value) for one in found)  # a normal distribution's deviation
+    return value, 1.2533 * scatter / math.sqrt(len(found))
+
+
+def _read_setup(setup: Mapping[str, Any]) -> Setup:
     cells = {(cell["strategy"], cell["length"]): cell for cell in setup["cells"]}
-    if missing := set(strategies) - {name for name, _ in cells}:
-        raise ValueError(f"the study's file was begun without {', '.join(sorted(missing))}; use another --file")
     burdens: dict[str, dict[Key, Burden]] = {name: {} for name in (*SHARES, "fixed", "sleep")}
     for key, cell in cells.items():
         of_strategy = [other["call_s"] for (name, _), other in cells.items() if name == key[0]]
         fixed_s = FIXED_SHARE * len(of_strategy) / sum(1 / call_s for call_s in of_strategy)
         for name, share in SHARES.items():
-            burdens[name][key] = {"per_step": _products(share * cell["call_s"], cell["product_s"]["per_step"])}
-        burdens["fixed"][key] = {"per_call": _products(fixed_s, cell["product_s"]["per_call"])}
-        burdens["sleep"][key] = {"sleep_s": SLEEP_SHARE * cell["call_s"] / cell["passes"]}
+            burdens[name][key] = {"per_step": share * cell["call_s"] / cell["product_s"]["per_step"]}
+        burdens["fixed"][key] = {"per_call": fixed_s / cell["product_s"]["per_call"]}
+        burdens["sleep"][key] = {"sleep_s": SLEEP_SHARE * cell["call_s"]}
     return {key: Unit(**cell["unit"]) for key, cell in cells.items()}, burdens
-
-
-def _products(wanted_s: float, product_s: float) -> float:
-    """How many products take `wanted_s`. Raises ValueError where noise hid what one takes."""
-    if not (product_s > 0 and math.isfinite(product_s)):
-        raise ValueError("the machine is too busy to find what a product costs: begin the study when it is quiet")
-    return wanted_s / product_s
 
 
 def _compact(block: Block) -> list[list[Any]]:

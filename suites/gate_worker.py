@@ -114,7 +114,8 @@ def _load_all(
             kind = "absent" if isinstance(wrong, ModuleNotFoundError) or _unshipped(spec, registry) else "broken"
             failures[label] = {"kind": kind, "reason": failure_of(wrong).reason}
             continue
-        cells += [Cell(label=label, length=n, loaded=loaded, request=_request(loaded, n)) for n in lengths]
+        found = zip(lengths, _requests(loaded, lengths), strict=True)
+        cells += [Cell(label=label, length=n, loaded=loaded, request=request) for n, request in found]
     return cells, failures
 
 
@@ -125,13 +126,14 @@ def _unshipped(spec: "Spec", registry: "Registry") -> bool:
     return weights in getattr(registry, "UNSHIPPED", ())
 
 
-def _request(loaded: "Loaded", n: int) -> Request:
-    codec = loaded.codec
-    rows = load_task(TASK).rows
-    distances = [abs(len(codec.encode_target(row.reference)) - n) for row in rows]
-    source = rows[distances.index(min(distances))].source
+def _requests(loaded: "Loaded", lengths: Sequence[int]) -> Iterator[Request]:
+    codec, rows = loaded.codec, load_task(TASK).rows
+    n_tokens = [len(codec.encode_target(row.reference)) for row in rows]
     exact = Capability.EXACT_LENGTH in loaded.generator.capabilities
-    return Request(prompts=(Prompt(prefix_ids=codec.encode(source)),), length=Exact(n) if exact else Natural(SLACK * n))
+    for n in lengths:
+        row = min(range(len(rows)), key=lambda index: abs(n_tokens[index] - n))
+        prompt = Prompt(prefix_ids=codec.encode(rows[row].source))
+        yield Request(prompts=(prompt,), length=Exact(n) if exact else Natural(SLACK * n))
 
 
 def _timed(cell: Cell, command: dict[str, Any], synchronize: Callable[[], None]) -> dict[str, float]:

@@ -14,9 +14,9 @@ from suites.refusal import Refusal
 @pytest.mark.parametrize(
     ("call_s", "unit"),
     [
-        (0.000005, Unit(2000, 15)),  # what takes no time is called often enough to be measured
-        (0.004, Unit(3, 15)),
-        (0.02, Unit(1, 15)),
+        (0.000005, Unit(2000, 10)),  # what takes no time is called often enough to be measured
+        (0.004, Unit(3, 10)),
+        (0.02, Unit(1, 10)),
         (0.1, Unit(1, 3)),
         (0.4, Unit(1, 3)),
         (0.41, Unit(1, 0)),  # too long to be paired

@@ -60,6 +60,9 @@ class Weight:
 
     __array_ufunc__ = None
 
+    def __getitem__(self, rows: slice) -> "Weight":
+        return self
+
     @property
     def T(self) -> "Weight":
         return self
