@@ -10,6 +10,7 @@ from reports.cost_words import prompt_sentence
 from reports.costs import Parts, Roofline
 from reports.drawing import GRID, INK, MUTED, PAPER, TEXT, Canvas, Draw
 from reports.formats import fixed, listed, number
+from reports.labels import Box
 from reports.names import squeezed
 from reports.summary import Summary, far_from_usual
 
@@ -92,7 +93,7 @@ def roofline_drawing(summary: Summary, task: str) -> Drawing | None:
         f"{task}, {length}, batch {shown[0].place.batch_size}; bars: 95 % interval of the median time a pass, n in the "
         "table. Lines: the bandwidths that the machine had at the smallest and the largest working set shown, and its "
         "FLOP/s, all measured at the start of this run with the run's threads. A point on a slanted line is "
-        "memory-bound, on the level one compute-bound, far under both dispatch-bound. Operations and bytes are the "
+        "memory-bound, on the level one compute-bound, under half of both dispatch-bound. Operations and bytes are the "
         "least the model's shape allows."
     )
     drawn = [series(summary, summary.contestant(r.place.label), [_roof_point(r)]) for r in shown]
@@ -173,14 +174,24 @@ def _roofs(drawn: Sequence[plots.Series], shown: Sequence[Roofline]) -> Draw:
         plots.log_axis(ax, "x", (left, right))
         plots.log_axis(ax, "y", plots.spread([*ys, peak], 2))
         ax.axhline(peak, color=MUTED, linewidth=1.2)
+        lines = [[(left, peak), (right, peak)]]
         for bandwidth in dict.fromkeys((bandwidths[0], bandwidths[-1])):
             ends = [left, peak / bandwidth]
             ax.plot(ends, [bandwidth * x for x in ends], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
+            lines.append([(x, bandwidth * x) for x in ends])
         plots.heads(ax, "achieved, GFLOP/s", "FLOP/byte")
         plots.marks(ax, drawn)
-        plots.point_labels(ax, drawn, [])
+        plots.point_labels(ax, drawn, [box for line in lines for box in _along(ax, line)])
 
     return draw
+
+
+def _along(ax: "Axes", line: Sequence[tuple[float, float]]) -> list[Box]:
+    """Small boxes over a line's pixels, for labels to keep clear of."""
+    (x0, y0), (x1, y1) = ax.transData.transform(line)
+    n = 1 + int(max(abs(x1 - x0), abs(y1 - y0)) / 4)
+    middles = [(x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n) for i in range(n + 1)]
+    return [Box(x - 3, y - 3, x + 3, y + 3) for x, y in middles]
 
 
 def _roof_point(r: Roofline) -> plots.Point:
@@ -200,5 +211,4 @@ def _roof_title(summary: Summary, shown: Sequence[Roofline]) -> str:
     by_bound: dict[str, list[str]] = {}
     for r in shown:
         by_bound.setdefault(r.roof.bound, []).append(summary.name(r.place.label))
-    parts = [f"{bound}: {listed(found)}" for bound, found in by_bound.items()]
-    return f"What holds a decoder pass up; {'; '.join(parts)}"
+    return f"A decoder pass is {', '.join(f'{bound} for {listed(found)}' for bound, found in by_bound.items())}"

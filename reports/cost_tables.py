@@ -26,8 +26,9 @@ ROOFLINE_NOTE = (
 )
 FLOOR_NOTE = (
     "Median latency over that of one parallel scoring pass of as many tokens (the denominator, in small print), in the "
-    "n repeats both ran, with its 95 % interval by bootstrap over whole repeats. No strategy that makes a decoder pass "
-    "over as many positions can come under 1; below 1 it made a smaller one, or had a smaller model."
+    "n repeats both ran, with its 95 % interval by bootstrap over whole repeats. A single decoder pass over as many "
+    "positions does the same work, so it stands at about 1, above or below by noise; only an interval that lies wholly "
+    "below 1 says that less work was done: a smaller pass, or a smaller model."
 )
 MEMORY_NOTE = (
     "MB of 2^20 bytes. Peak: the most that was ever resident in a process that loaded the contestant and answered one "

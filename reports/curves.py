@@ -28,6 +28,12 @@ def curves(summary: Summary, task: str, knob: str) -> tuple[Curve, ...]:
     return tuple(sorted(found, key=lambda curve: (-len(curve.points), curve.strategy, curve.held)))
 
 
+def phrase(knob: str, value: int | str) -> str:
+    """A knob's value as a sentence says it: `T = 4`, `1 length candidate`."""
+    text = PHRASES[knob].format(value)
+    return text.removesuffix("s") if str(value) == "1" else text
+
+
 def _curve(knob: str, strategy: str, config: tuple[tuple[str, str], ...], points: dict[int, Contestant]) -> Curve:
-    held = ", ".join(PHRASES[name].format(value) for name, value in config if name in KNOBS)
+    held = ", ".join(phrase(name, value) for name, value in config if name in KNOBS)
     return Curve(knob, strategy, held, tuple(sorted(points.items(), key=lambda point: point[0])))

@@ -2,6 +2,7 @@
 
 from itertools import groupby
 
+from reports.evidence import Correlation
 from reports.evidence_tables import percent
 from reports.formats import fixed, listed, with_interval
 from reports.summary import Summary
@@ -34,12 +35,41 @@ def literature_sentences(summary: Summary, task: str) -> list[str]:
     ]
 
 
+def damage_sentence(summary: Summary) -> str:
+    """What a wrong token about halfway does at most and at least, without its full stop; '' where none was put."""
+    damages = summary.evidence.damages
+    if not damages:
+        return ""
+    at = min((d.at for d in damages), key=lambda place: abs(place - 0.5))
+    there = [d for d in damages if (d.at, d.task) == (at, next(d.task for d in damages if d.at == at))]
+    most = max(there, key=lambda d: d.edits.value)
+    start = (
+        f"One wrong token {100 * at:.0f} % into the text changes {fixed(most.edits.value)} % of what "
+        f"{summary.name(most.label)} writes behind it"
+    )
+    healer = max((d for d in there if d.healed), key=lambda d: d.healed.value if d.healed else 0.0, default=None)
+    if healer is None or healer is most or healer.healed is None or not healer.healed.value:
+        return start
+    return (
+        f"{start}, and {fixed(healer.edits.value)} % with {summary.name(healer.label)}, which takes it back in "
+        f"{fixed(healer.healed.value, 0)} % of its outputs"
+    )
+
+
+def _bias(c: Correlation) -> str:
+    """What is known of the estimate's error."""
+    if c.known is not None:
+        return f"; the truth is {fixed(c.known, 3)}"
+    return "; too much by what the one-shot model lost in training, too little by what the autoregressive one lost"
+
+
 def one_shot_sentences(summary: Summary, task: str) -> list[str]:
     """What the task's tokens know of each other, and what came of mixing them or of one wrong token."""
     found = [
-        f"On {c.task}, the tokens of a reference share {with_interval(c.estimate, decimals=3)} nats a token once the "
-        f"source is known{'' if c.known is None else f' (truly {fixed(c.known, 3)})'}: that much a one-shot model must "
-        f"lose (estimated with {summary.name(c.one_shot)} and {summary.name(c.ar)}, n = {c.estimate.n:,})."
+        f"On {c.task}, the references cost {summary.name(c.one_shot)} in one pass "
+        f"{with_interval(c.estimate, decimals=3)} nats a token more than {summary.name(c.ar)}, both told their length "
+        f"(n = {c.estimate.n:,}): so much their tokens seem to tell of each other once the source is known, which no "
+        f"one-shot model sees{_bias(c)}."
         for c in summary.evidence.correlations
         if c.task == task
     ]

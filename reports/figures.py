@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from reports import caveats, front_figure, line_figure, names, plots, titles
 from reports.cost_figures import cost_drawings
 from reports.curves import KNOBS, Curve, curves
+from reports.damage_figure import damage_drawing
 from reports.drawing import Canvas, Draw, svg
 from reports.formats import listed
 from reports.names import visible
@@ -36,7 +37,8 @@ def figures(summary: Summary) -> tuple[Figure, ...]:
     found += [_curves(summary, task, knob) for task in summary.tasks for knob in KNOBS]
     found += [
         _figure(summary, d.name, d.title, d.caption, d.table, d.panels, d.draw, d.canvases)
-        for d in cost_drawings(summary)
+        for d in (*cost_drawings(summary), damage_drawing(summary))
+        if d
     ]
     return tuple(figure for figure in found if figure)
 

@@ -3,6 +3,7 @@
 from reports.caveats import THREADS, exact_lengths
 from reports.choices import bleu, lead_cell
 from reports.cost_words import cost_lead
+from reports.evidence_words import damage_sentence
 from reports.formats import interval, number, signed, workload
 from reports.summary import Cell, Speedup, Summary, workload_of
 
@@ -72,6 +73,8 @@ def _without_race(summary: Summary) -> str:
         return summary.missing[0] if summary.missing else "Nothing was measured."
     if told := cost_lead(summary):
         return told
+    if hurt := damage_sentence(summary):
+        return f"{hurt}."
     parallel = any(contestant.kind == "parallel" for contestant in summary.contestants)
     what = "no parallel strategy was timed beside an AR engine" if parallel else "no parallel strategy took part"
     return f"No race to decide: {what}. {ok:,} of {summary.info.expected:,} planned trials succeeded."

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from metrics.significance import change_of_ratio, gap_closed, holm
 from reports.comparing import SEED, Table, difference
 from reports.evidence import Claim, Judgement
+from reports.formats import signed
 from reports.gains import gain_of_gains
 from reports.summary import Contestant, Difference, Estimate
 from suites.records import Record, Run
@@ -12,6 +13,7 @@ from suites.records import Record, Run
 SUITE = "literature"
 MASK_PREDICT = "Ghazvininejad et al. 2019, Mask-Predict"
 KASAI = "Kasai et al. 2021, Deep Encoder, Shallow Decoder"
+FOUR_PASSES = {"weights": "cmlm", "n_iterations": "4"}
 HUANG = "Zhou et al. 2020; Huang et al. 2022, Directed Acyclic Transformer, table 1"
 
 
@@ -77,10 +79,7 @@ def _length_beam(table: Table, order: Sequence[Contestant], task: str) -> Claim:
     judgement: Judgement = "reproduced" if all(sure) and all(right) else "undecided"
     if any(s and not r for s, r in zip(sure, right, strict=True)):
         judgement = "not reproduced"
-    because = (
-        f"both must be significant by Holm's correction; from 3 to {most} candidates: {hurts.value:+.2f} BLEU "
-        f"[{hurts.low:+.2f}, {hurts.high:+.2f}]"
-    ).replace("-", "−")
+    because = f"both must be significant by Holm's correction; from 3 to {most} candidates: {_signed(hurts)}"
     what = f"3 candidates minus {min(beams)}, BLEU"
     return Claim(
         claim=claim, source=MASK_PREDICT, judgement=judgement, what=what, value=_estimate(helps), because=because
@@ -107,9 +106,9 @@ def _distillation(table: Table, order: Sequence[Contestant], task: str) -> Claim
     gain, extra = found
     judgement = _both(judged(gain.low, gain.high), judged(extra.low, extra.high))
     because = (
-        f"the parallel model's own gain, {gain.value:+.2f} BLEU [{gain.low:+.2f}, {gain.high:+.2f}], and its excess "
-        "over the autoregressive one's must both lie above 0"
-    ).replace("-", "−")
+        f"the parallel model's own gain, {_signed(gain)}, and its excess over the autoregressive one's must both lie "
+        "above 0"
+    )
     what = "gain of the parallel model minus gain of the autoregressive one, BLEU"
     return Claim(claim=claim, source=source, judgement=judgement, what=what, value=extra, because=because)
 
@@ -117,7 +116,8 @@ def _distillation(table: Table, order: Sequence[Contestant], task: str) -> Claim
 def _batch(records: Sequence[Record], order: Sequence[Contestant]) -> Claim:
     """The speedup at the largest batch both managed, over that at batch 1."""
     claim = "a parallel model's speedup shrinks with batch"
-    ar, nat = named(order, "ar", weights="ar_student"), named(order, "mask_predict", n_iterations="4")
+    racing = _timed(records, order)
+    ar, nat = named(racing, "ar", weights="ar_student"), named(racing, "mask_predict", **FOUR_PASSES)
     times = {label: _by_batch(records, label) for label in (ar, nat) if label}
     if ar is None or nat is None:
         return _unknown(claim, KASAI, "ar and mask-predict with 4 passes were not both timed")
@@ -142,17 +142,22 @@ def _batch(records: Sequence[Record], order: Sequence[Contestant]) -> Claim:
 def _shallow(records: Sequence[Record], table: Table, order: Sequence[Contestant], task: str) -> Claim:
     """How much of the time between AR and mask-predict one decoder layer saves, and at what BLEU."""
     claim = "an autoregressive model with a shallow decoder closes much of the gap"
+    racing = _timed(records, order)
     labels = (
-        named(order, "ar", weights="ar_student"),
-        named(order, "mask_predict", n_iterations="4"),
-        named(order, "ar", weights="ar_shallow"),
+        named(racing, "ar", weights="ar_student"),
+        named(racing, "mask_predict", **FOUR_PASSES),
+        named(racing, "ar", weights="ar_shallow"),
     )
     if None in labels:
         return _unknown(claim, KASAI, "ar, its shallow variant and mask-predict with 4 passes were not all timed")
     ar, nat, shallow = (label or "" for label in labels)
     times = [_by_batch(records, label) for label in (ar, nat, shallow)]
     sizes = sorted(set.intersection(*map(set, times)))
-    sides = _paired(*(side[sizes[0]] for side in times)) if sizes else [[], [], []]
+    if not sizes:
+        return _unknown(claim, KASAI, "they were not all timed at one batch size")
+    sides = _paired(*(side[sizes[0]] for side in times))
+    if len(sides[0]) < 6:
+        return _unknown(claim, KASAI, "fewer than 6 repeats were timed")
     found = gap_closed(sides[0], sides[1], sides[2], SEED)
     if found is None:
         return _unknown(claim, KASAI, "there is no gap: mask-predict with 4 passes was not surely faster than ar")
@@ -160,8 +165,8 @@ def _shallow(records: Sequence[Record], table: Table, order: Sequence[Contestant
     judgement = judged(found.low, found.high, 0.5)
     if judgement == "reproduced" and (bleu is None or bleu.low < -0.3):
         judgement = "undecided" if bleu is None or bleu.high >= 0 else "not reproduced"
-    cost = "not scored" if bleu is None else f"{bleu.value:+.2f} BLEU [{bleu.low:+.2f}, {bleu.high:+.2f}]"
-    because = f"at least half of the gap, at no worse a BLEU than mask-predict's; here {cost}".replace("-", "−")
+    cost = "not scored" if bleu is None else _signed(bleu)
+    because = f"at least half of the gap, at no worse a BLEU than mask-predict's; here {cost}"
     what = f"part of the time between ar and mask-predict that is saved, batch {sizes[0]}, share"
     value = Estimate(found.value, found.low, found.high, len(sides[0]))
     return Claim(claim=claim, source=KASAI, judgement=judgement, what=what, value=value, because=because)
@@ -172,6 +177,11 @@ def _knob(table: Table, order: Sequence[Contestant], task: str, knob: str, held:
     wanted = {"weights": "cmlm", held: usual}
     found = [(c, dict(c.config)) for c in order if c.strategy == "mask_predict" and (task, c.label) in table]
     return {int(config[knob]): c.label for c, config in found if wanted.items() <= config.items() and knob in config}
+
+
+def _timed(records: Sequence[Record], order: Sequence[Contestant]) -> list[Contestant]:
+    """Those that were timed at a length: of several with 4 passes, most are scored alone."""
+    return [contestant for contestant in order if _by_batch(records, contestant.label)]
 
 
 def _by_batch(records: Sequence[Record], label: str) -> dict[int, dict[int, float]]:
@@ -193,6 +203,12 @@ def _both(one: Judgement, other: Judgement) -> Judgement:
     if "not reproduced" in (one, other):
         return "not reproduced"
     return "reproduced" if one == other == "reproduced" else "undecided"
+
+
+def _signed(found: Difference | Estimate) -> str:
+    """`+0.79 BLEU [+0.14, +1.41]`."""
+    bounds = "" if found.low is None else f" [{signed(found.low, 2)}, {signed(found.high or 0.0, 2)}]"
+    return f"{signed(found.value, 2)} BLEU{bounds}"
 
 
 def _estimate(found: Difference) -> Estimate:

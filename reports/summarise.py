@@ -23,7 +23,7 @@ def summarise(run: Run, folder: str = "") -> Summary:
     planned = _planned(info)
     order = names.contestants(records, [label for _, label in planned])
     baseline = speed.baseline_label(order)
-    table = quality.table_of(run.scores)
+    table = quality.table_of(score for score in run.scores if score.task not in _spoilt(info))
     qualities = quality.qualities(table, order, records, run.samples, baseline)
 
     @functools.cache
@@ -55,6 +55,12 @@ def summarise(run: Run, folder: str = "") -> Summary:
         evidence=evidence,
         costs=costs_of(run, order),
     )
+
+
+def _spoilt(info: RunInfo) -> frozenset[str]:
+    """Tasks whose outputs were given a wrong token: what they show is damage and not quality."""
+    settings = info.plan.get("settings", {})
+    return frozenset(settings.get("wrong_at") or ()) if isinstance(settings, dict) else frozenset()
 
 
 def _traced(run: Run) -> tuple[tuple[Sample, Record], ...]:
@@ -117,6 +123,8 @@ def _missing(
     ok = [record for record in records if record.status == "ok"]
     if not ok:
         return [_nothing(records)]
+    if all(record.memory for record in ok):
+        return ["No latency, no speedup and no quality: each request was made once, for its memory alone."]
     timed = [record for record in ok if record.mode != "batched"]
     return [*_missing_speed(timed, order, baseline), *_missing_quality(order, scores, baseline)]
 
@@ -143,7 +151,7 @@ def _missing_speed(timed: Sequence[Record], order: Sequence[Contestant], baselin
         found.append(
             "ctranslate2, the strongest AR engine we know of, was not timed: each-at-its-best speedups flatter."
         )
-    counts = Counter((r.task, r.label, r.mode, r.length, r.batch_size) for r in timed)
+    counts = Counter((r.task, r.label, r.mode, r.length, r.batch_size, r.source_length) for r in timed)
     if few := sum(count < 6 for count in counts.values()):
         found.append(f"No interval on {few} of {len(counts)} median latencies: it takes 6 samples, they have fewer.")
     return found

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reports import caveats, entries
-from reports.curves import PHRASES, Curve
+from reports.curves import Curve, phrase
 from reports.entries import Entry
 from reports.formats import fixed, number
 from reports.names import clipped
@@ -83,7 +83,7 @@ def curve_table(summary: Summary, task: str, found: Iterable[Curve]) -> Table:
             quality = summary.quality(task, contestant.label)
             scores = quality.scores if quality else {}
             cells = [entries.estimate(scores.get("bleu"), 1), entries.estimate(scores.get("repeated_token_rate"), 2)]
-            rows.append((entries.who(contestant), Entry(PHRASES[curve.knob].format(x)), *cells))
+            rows.append((entries.who(contestant), Entry(phrase(curve.knob, x)), *cells))
     heads = ("contestant", "knob", "BLEU, points", "repeated tokens, %")
     return Table("The numbers behind the figure", "", heads, tuple(rows))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reports.choices import bleu, representatives
-from reports.curves import KNOBS, PHRASES, Curve
+from reports.curves import KNOBS, Curve, phrase
 from reports.formats import fixed, number
 from reports.names import visible
 from reports.summary import Cell, Contestant, Quality, Summary, far_from_usual
@@ -48,11 +48,15 @@ def trade_title(best: tuple[Contestant, Cell, Quality], fastest: tuple[Contestan
 
 
 def curve_title(curve: Curve, points: Sequence[tuple[int, Quality | None]]) -> str:
-    """What BLEU does between the ends of a curve."""
+    """What BLEU does between the ends of a curve; where it is best between them, that."""
     values = [(x, q.scores["bleu"].value) for x, q in points if q and "bleu" in q.scores]
     strategy = visible(curve.strategy)
     if len(values) < 2:
         return f"{strategy}: quality against {KNOBS[curve.knob]}"
     (x0, y0), (x1, y1) = values[0], values[-1]
-    ends = [PHRASES[curve.knob].format(x) for x in (x0, x1)]
+    x, y = max(values, key=lambda point: point[1])
+    if y > max(y0, y1):
+        ends = [f"{fixed(y - end)} above {phrase(curve.knob, at)}" for at, end in (values[0], values[-1])]
+        return f"{strategy} is best with {phrase(curve.knob, x)}, {fixed(y)} BLEU: {ends[0]} and {ends[1]}"
+    ends = [phrase(curve.knob, x) for x in (x0, x1)]
     return f"{strategy} {'gains' if y1 >= y0 else 'loses'} {fixed(abs(y1 - y0))} BLEU from {ends[0]} to {ends[1]}"

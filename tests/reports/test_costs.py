@@ -169,6 +169,9 @@ def test_memory_is_the_largest_of_its_processes_and_makes_no_latency() -> None:
         31,
     )
     assert found.cells == ()
+    assert found.missing == (
+        "No latency, no speedup and no quality: each request was made once, for its memory alone.",
+    )
     assert verdict(found).lead == "Peak memory is 120 MB with ar, the only contestant measured."
     (row,) = memory_table(found).rows
     assert [entry.text for entry in row[4:]] == ["120.0", "31.0", "89.0"]

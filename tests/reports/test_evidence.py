@@ -7,12 +7,17 @@ import pytest
 
 from metrics.coupled import expected
 from metrics.total_correlation import NATS
+from reports.curves import curves
+from reports.damage_figure import damage_drawing
 from reports.evidence import Claim
 from reports.evidence_tables import evidence_tables
 from reports.evidence_words import front_sentences, literature_sentences, one_shot_sentences
+from reports.figures import figures
 from reports.literature import judged
 from reports.summarise import summarise
 from reports.summary import Summary
+from reports.titles import curve_title
+from reports.verdict import verdict
 from suites.records import Score
 from tests.reports.parts import scored, timed, together
 from tests.reports.synthetic import TASK, Made, add_output, race, record
@@ -133,6 +138,28 @@ def test_a_length_beam_that_helps_and_then_hurts_is_reproduced() -> None:
     assert claim(flat, "length candidates").judgement == "undecided"
 
 
+def test_a_curve_that_is_best_between_its_ends_is_titled_by_that() -> None:
+    def title(summary: Summary) -> str:
+        (curve,) = curves(summary, TASK, "length_beam")
+        return curve_title(curve, [(x, summary.quality(TASK, c.label)) for x, c in curve.points])
+
+    turning = literature(contestants(**{mask_predict(4, b): share for b, share in BEAMS.items()}))
+    bleu = {b: summary_bleu(turning, mask_predict(4, b)) for b in BEAMS}
+    assert title(turning) == (
+        f"mask_predict is best with 3 length candidates, {bleu[3]:.1f} BLEU: {bleu[3] - bleu[1]:.1f} above "
+        f"1 length candidate and {bleu[3] - bleu[9]:.1f} above 9 length candidates"
+    )
+    rising = literature(contestants(**{mask_predict(4, b): share for b, share in {1: 0.5, 3: 0.3, 9: 0.1}.items()}))
+    assert title(rising).startswith("mask_predict gains ")
+    assert title(rising).endswith(" BLEU from 1 length candidate to 9 length candidates")
+
+
+def summary_bleu(summary: Summary, label: str) -> float:
+    quality = summary.quality(TASK, label)
+    assert quality
+    return quality.scores["bleu"].value
+
+
 def test_distillation_is_judged_by_what_it_gives_the_parallel_model_beyond_the_other() -> None:
     labels = ("ar", "ar:weights=ar", "ctc:weights=ctc", "ctc:weights=ctc_raw")
     helps = literature(contestants(**dict(zip(labels, (0.1, 0.15, 0.1, 0.8), strict=True))))
@@ -188,6 +215,26 @@ def test_where_mask_predict_is_slower_there_is_no_gap_to_close() -> None:
     assert "there is no gap" in claim(literature(made), "shallow decoder").because
 
 
+def test_claims_of_time_are_of_the_mask_predict_that_was_timed_not_of_one_that_was_only_scored() -> None:
+    """As the suite runs it: many were scored with 4 passes, and the one with 3 candidates was timed."""
+    times = {"ar": {1: 0.4, 32: 0.8}, mask_predict(4): {1: 0.1, 32: 0.8}, "ar:weights=ar_shallow": {1: 0.15, 32: 0.5}}
+    made = contestants(**{mask_predict(4, 1): 0.4, **dict.fromkeys(times, 0.1), mask_predict(4, 9): 0.4})
+    made.records += at_batches(times).records
+    shrinks, shallow = (claim(literature(made), words) for words in ("shrinks with batch", "shallow decoder"))
+    assert shrinks.judgement == shallow.judgement == "reproduced"
+    assert shrinks.value and shrinks.value.value == pytest.approx(0.25)
+    assert shallow.value and shallow.value.value == pytest.approx((0.4 - 0.15) / (0.4 - 0.1))
+
+
+def test_a_gap_that_was_not_measured_is_not_called_none() -> None:
+    made = at_batches({"ar": {1: 0.4}, mask_predict(4): {1: 0.1}, "ar:weights=ar_shallow": {32: 0.5}})
+    assert claim(literature(made), "shallow decoder").because == "they were not all timed at one batch size"
+    made.records = [record for record in made.records if record.repeat < 3]
+    for i, one in enumerate(made.records):
+        made.records[i] = replace(one, batch_size=1, tokens_kept=(10,))
+    assert claim(literature(made), "shallow decoder").because == "fewer than 6 repeats were timed"
+
+
 def test_every_claim_is_listed_with_its_verdict_and_other_suites_make_none() -> None:
     summary = literature(contestants(**{"ar": 0.1, mask_predict(1): 0.8, mask_predict(10): 0.1}))
     sentences = literature_sentences(summary, TASK)
@@ -228,7 +275,8 @@ def test_total_correlation_is_estimated_from_the_first_model_of_each_kind() -> N
     (found,) = summary.evidence.correlations
     assert found.estimate.value == pytest.approx(0.75) and (found.one_shot, found.ar) == (mask_predict(1), "ar")
     assert found.known == pytest.approx(0.1683, abs=1e-4)  # half the pairs, H(0.4) / 2 tokens
-    assert "share 0.750 [0.750, 0.750] nats a token" in one_shot_sentences(summary, TASK)[0]
+    said = one_shot_sentences(summary, TASK)[0]
+    assert "0.750 [0.750, 0.750] nats a token more than ar" in said and said.endswith("; the truth is 0.168.")
     assert not any("signatures unknown" in sentence for sentence in summary.missing)
 
 
@@ -258,6 +306,27 @@ def test_damage_is_counted_behind_the_wrong_token_alone(monkeypatch: pytest.Monk
         "A wrong token 50 % into the text changes of what follows: ar 100.0 % [100.0, 100.0] and mask_predict 50.0 % "
         "[50.0, 50.0]."
     ]
+
+
+def test_damaged_tasks_show_damage_and_no_quality_and_the_lead_says_it() -> None:
+    clean = "the king went out from there"
+    late, early = "the king went thing here now", "the thing went out from here"
+    made = together(
+        damaged("ar", clean, {"early": early, "late": late}),
+        damaged("mask_predict", clean, {"early": clean, "late": "thing king went out from here"}),
+    )
+    settings = {**made.info.plan["settings"], "wrong_at": {"early": [TASK, 0.2], "late": [TASK, 0.5]}}
+    summary = summarise(replace(made.run(), info=replace(made.info, plan={**made.info.plan, "settings": settings})))
+    assert {quality.task for quality in summary.qualities} == {TASK}
+    said = (
+        "One wrong token 50 % into the text changes 100.0 % of what ar writes behind it, and 50.0 % with mask_predict, "
+        "which takes it back in 100 % of its outputs"
+    )
+    assert verdict(summary).lead == f"{said}."
+    drawn = damage_drawing(summary)
+    assert drawn and (drawn.title, drawn.panels, len(drawn.table.rows)) == (said, 2, 4)
+    assert [figure.title for figure in figures(summary)].count(said) == 1
+    assert damage_drawing(summarise(race(repeats=1, rows=3).run())) is None
 
 
 def test_every_table_of_evidence_is_shown_and_none_is_empty() -> None:
