@@ -157,9 +157,9 @@ def _rate_entry(cell: Cell) -> Entry:
 
 
 def _title(summary: Summary, grouped: Sequence[tuple[Contestant, list[Cell]]]) -> str:
-    """What happens to the parallel contestants' speedup between the ends."""
-    parallel = [(c, [x for x in own if x.like_for_like]) for c, own in grouped if c.kind == "parallel"]
-    ends = [(c, own[0], own[-1]) for c, own in parallel if len(own) > 1]
+    """What happens to the challengers' speedup between the ends."""
+    racing = [(c, [x for x in own if x.like_for_like]) for c, own in grouped if c.challenges]
+    ends = [(c, own[0], own[-1]) for c, own in racing if len(own) > 1]
     if not ends or summary.baseline is None:
         return "How throughput grows with the batch"
     c, first, last = max(ends, key=lambda end: end[1].like_for_like.ratio.value if end[1].like_for_like else 0.0)

@@ -1,10 +1,12 @@
 """Which contestants and which workload stand for a run: rules that no speedup can bend."""
 
-from reports.summary import Cell, Contestant, Summary
+from collections.abc import Sequence
+
+from reports.summary import CHALLENGERS, Cell, Contestant, Summary
 
 
 def representatives(summary: Summary, task: str) -> tuple[Contestant, ...]:
-    """One contestant a parallel strategy that took part in the task: the best by BLEU, or the first where none has it.
+    """One contestant a challenging strategy that took part in the task: its best by BLEU, or its first without any.
 
     BLEU is that of the task, or of the run's scored task where this one has none.
     """
@@ -12,7 +14,7 @@ def representatives(summary: Summary, task: str) -> tuple[Contestant, ...]:
     for contestant in summary.contestants:
         quality = summary.quality(task, contestant.label)
         takes_part = summary.headline(task, contestant.label) or (quality and "bleu" in quality.scores)
-        if contestant.kind == "parallel" and takes_part:
+        if contestant.challenges and takes_part:
             held = best.setdefault(contestant.strategy, contestant)
             if bleu(summary, task, contestant) > bleu(summary, task, held):
                 best[contestant.strategy] = contestant
@@ -20,7 +22,7 @@ def representatives(summary: Summary, task: str) -> tuple[Contestant, ...]:
 
 
 def lead_cell(summary: Summary) -> Cell | None:
-    """The cell of the verdict's first sentence: that of the representative with the best BLEU; None without a race.
+    """The cell of the verdict's first sentence: that of the `leader` of a task; None without a race.
 
     Its task is the first in which a representative was timed beside an AR engine: scored ones with natural lengths
     first, then scored ones, then the others. Its workload is the task's headline.
@@ -29,8 +31,17 @@ def lead_cell(summary: Summary) -> Cell | None:
         timed = [(c, summary.headline(task, c.label)) for c in representatives(summary, task)]
         racing = [(c, cell) for c, cell in timed if cell and (cell.like_for_like or cell.each_at_best)]
         if racing:
-            return max(racing, key=lambda pair: bleu(summary, task, pair[0]))[1]
+            first = leader(summary, task, [c for c, _ in racing])
+            return next(cell for c, cell in racing if c is first)
     return None
+
+
+def leader(summary: Summary, task: str, racing: Sequence[Contestant]) -> Contestant:
+    """Who speaks for challengers: of the parallel ones the best by BLEU, and only without any one of another kind.
+
+    A speculative strategy writes what AR writes, so that by BLEU alone it would always stand for decoding in parallel.
+    """
+    return min(racing, key=lambda c: (CHALLENGERS.index(c.kind), -bleu(summary, task, c)))
 
 
 def bleu(summary: Summary, task: str, contestant: Contestant) -> float:

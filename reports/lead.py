@@ -9,7 +9,7 @@ from reports.summary import Cell, Speedup, Summary, workload_of
 
 
 def lead(summary: Summary) -> str:
-    """How fast the parallel contestant with the best BLEU is by both denominators, and what its speed costs."""
+    """How fast the leader is by both denominators, and what its speed costs; see `choices.leader`."""
     cell = lead_cell(summary)
     if cell is None:
         return _without_race(summary)
@@ -43,8 +43,9 @@ def _times(speedup: Speedup, with_bounds: bool) -> str:
 
 def _why(summary: Summary, cell: Cell) -> str:
     """Why this contestant and no other, where there was a choice."""
-    scored = [c for c in summary.contestants if c.kind == "parallel" and bleu(summary, cell.task, c) > float("-inf")]
-    return ", the parallel contestant with the best BLEU," if len(scored) > 1 else ""
+    kind = summary.contestant(cell.label).kind
+    scored = [c for c in summary.contestants if c.kind == kind and bleu(summary, cell.task, c) > float("-inf")]
+    return f", the {kind} contestant with the best BLEU," if len(scored) > 1 else ""
 
 
 def _price(summary: Summary, cell: Cell) -> str:
@@ -75,6 +76,6 @@ def _without_race(summary: Summary) -> str:
         return told
     if hurt := damage_sentence(summary):
         return f"{hurt}."
-    parallel = any(contestant.kind == "parallel" for contestant in summary.contestants)
-    what = "no parallel strategy was timed beside an AR engine" if parallel else "no parallel strategy took part"
+    challenged = any(contestant.challenges for contestant in summary.contestants)
+    what = "nothing was timed beside an AR engine to race it" if challenged else "no parallel strategy took part"
     return f"No race to decide: {what}. {ok:,} of {summary.info.expected:,} planned trials succeeded."

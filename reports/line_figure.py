@@ -16,7 +16,7 @@ def with_line(summary: Summary, contestant: Contestant, cell: Cell, series: plot
     line = summary.line(cell.task, contestant.label, cell.batch_size)
     if line is None or line.bends:
         return series
-    ring = _ring(line) if contestant.kind == "parallel" else None
+    ring = _ring(line) if contestant.challenges else None
     fit = tuple(plots.point(tokens, height) for tokens, height in line.drawn)
     return replace(series, fit=fit, crossings=(ring,) if ring else ())
 
@@ -26,9 +26,7 @@ def how_drawn(summary: Summary, task: str, batch_size: int) -> str:
     found = [line for line in summary.lines if (line.task, line.batch_size) == (task, batch_size)]
     if all(line.bends for line in found):
         return ""
-    baseline = (
-        f"; ring: where a parallel strategy overtakes {summary.name(summary.baseline)}" if summary.baseline else ""
-    )
+    baseline = f"; ring: where a strategy overtakes {summary.name(summary.baseline)}" if summary.baseline else ""
     bent = listed([summary.name(line.label) for line in found if line.bends])
     joined = f" No line fits {bent}: medians are joined." if bent else ""
     return (

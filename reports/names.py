@@ -3,15 +3,21 @@
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from reports.summary import Contestant, Kind
 from suites.records import Record
 
 AR_STRATEGIES = ("ar", "ar_uncached", "hf_generate", "ctranslate2")
-OTHER_KINDS: dict[str, Kind] = {"copy": "copy", "teacher_forcing": "floor"}
+OTHER_KINDS: dict[str, Kind] = {
+    "semi_ar": "semi-autoregressive",
+    "speculative": "speculative",
+    "teacher_forcing": "floor",
+    "copy": "copy",
+}
 NEVER_TEXT = "\ufffe\uffff\u2028\u2029\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-KNOB_SIGNS = {"n_iterations": "T=", "length_beam": "b=", "beam_size": "beam ", "compute_type": ""}
+KNOB_SIGNS = {"n_iterations": "T=", "length_beam": "b=", "beam_size": "beam ", "compute_type": "", "drafter": ""}
+KNOB_SIGNS |= {"block_length": "k=", "draft_length": "k="}  # k: tokens a pass, written or drafted
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +38,22 @@ LOOKS = {
     "ctranslate2": Look("ct2", "#8c2f86", "#e79be0", "s", "■"),
     "ctc": Look("ctc", "#b83a0c", "#ff9b6b", "D", "◆"),
     "mask_predict": Look("mask-predict", "#00704f", "#4fd0a3", "P", "✚"),
+    "nat": Look("nat", "#603018", "#d87800", "<", "◀"),
+    "semi_ar": Look("semi-ar", "#3000d8", "#9078f0", "v", "▼"),
+    "speculative": Look("speculative", "#004848", "#48f0f0", ">", "▶"),
+    "teacher_forcing": Look("teacher-forcing", "#d81860", "#c07878", "p", "⬟"),
     "copy": Look("copy", "#6a6a66", "#a9aaa4", "X", "✖"),
 }
 OTHER_LOOKS = (
-    Look("other-1", "#a3195b", "#ff8fbf", "v", "▼"),
-    Look("other-2", "#3f4a9e", "#a9b0ff", "<", "◀"),
-    Look("other-3", "#5b6600", "#bccb52", ">", "▶"),
+    Look("other-1", "#780078", "#f048a8", "d", "♦"),
+    Look("other-2", "#0048f0", "#7890c0", "H", "⬣"),
+    Look("other-3", "#7800a8", "#f030f0", "*", "✶"),
 )
 LINE_STYLES = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)))
 
 
 def contestants(records: Iterable[Record], planned: Iterable[str]) -> tuple[Contestant, ...]:
-    """The contestants of a run in the order AR, parallel, copy; numbers in labels sort as numbers.
+    """The contestants of a run in the order of kinds, AR first and copy last; numbers in labels sort as numbers.
 
     A `planned` label without any record takes part too: its strategy is read off the label, its knobs are unknown.
     """
@@ -62,7 +72,7 @@ def contestants(records: Iterable[Record], planned: Iterable[str]) -> tuple[Cont
 
 
 def kind_of(strategy: str) -> Kind:
-    """Whether a strategy decodes token by token, in parallel, or not at all: a floor below them, or the copy."""
+    """How a strategy decodes: see `Kind`. One that is not known here is taken for a parallel one."""
     if strategy in AR_STRATEGIES:
         return "ar"
     return OTHER_KINDS.get(strategy, "parallel")
@@ -97,7 +107,7 @@ def _shown(char: str) -> str:
 
 
 def _rank(strategy: str) -> int:
-    return ("ar", "parallel", "floor", "copy").index(kind_of(strategy))
+    return get_args(Kind).index(kind_of(strategy))
 
 
 def _knobs_key(label: str) -> list[tuple[int, str]]:

@@ -87,9 +87,9 @@ def _damage(task: str, label: str, at: float, pairs: Sequence[tuple[Sample, Samp
 
 
 def _expected(contestant: Contestant, rows: Outputs) -> float | None:
-    """What a perfect model would mix up: autoregressive ones nothing, mask-predict what its passes leave."""
+    """What a perfect model would mix up: one that writes what AR writes nothing, mask-predict what its passes leave."""
     passes = dict(contestant.config).get("n_iterations", "")
-    if contestant.kind == "ar":
+    if contestant.kind in ("ar", "speculative"):
         return 0.0
     if contestant.strategy != "mask_predict" or not passes.isdecimal():
         return None

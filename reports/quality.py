@@ -129,9 +129,9 @@ def _token_ids(samples: Iterable[Sample]) -> Outputs:
 
 
 def _should_agree(order: Sequence[Contestant], baseline: str | None) -> set[str]:
-    """Labels of AR engines that search greedily with the baseline's weights: they should write what it writes."""
+    """Labels of who decodes greedily with the baseline's weights, by drafts or not: all should write the same."""
     weights = {c.label: dict(c.config).get("weights") for c in order}
-    greedy = [c for c in order if c.kind == "ar" and dict(c.config).get("beam_size", "1") == "1"]
+    greedy = [c for c in order if c.kind in ("ar", "speculative") and dict(c.config).get("beam_size", "1") == "1"]
     return {c.label for c in greedy if baseline not in (None, c.label) and weights[c.label] == weights[baseline]}
 
 

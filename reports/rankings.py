@@ -83,7 +83,8 @@ def quality_table(summary: Summary, task: str) -> Table | None:
     note = (
         "Corpus scores with 95 % bootstrap intervals over sentences; sentences: scored of asked. Skipped: outputs "
         "with nothing to measure, such as a sentence without a name. Same as ar: outputs "
-        "with the very token ids of our own greedy AR, and the mean leading tokens alike; of engines with its weights."
+        "with the very token ids of our own greedy AR, and the mean leading tokens alike; of AR engines and "
+        "speculative decoding with its weights."
     )
     table = _table(f"Quality on {task}", note, [c for c, _ in found], columns)
     return replace(table, rows=(*table.rows, *_references_row(summary, task, names)))

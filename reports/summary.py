@@ -16,7 +16,10 @@ from reports.evidence import Evidence
 from reports.rows import RowFacts
 from suites.records import Record, RunInfo, Sample
 
-Kind = Literal["ar", "parallel", "floor", "copy"]
+# ar: token by token, an engine to be divided by. semi-autoregressive: blocks from the left, an output of its own.
+# speculative: the very output of its target, sooner. floor and copy decode nothing.
+Kind = Literal["ar", "parallel", "semi-autoregressive", "speculative", "floor", "copy"]
+CHALLENGERS: tuple[Kind, ...] = ("parallel", "semi-autoregressive", "speculative")  # in the order in which they lead
 Mode = Literal["exact", "natural"]
 USUAL_LENGTH = 128  # tokens; where one length must stand for a grid, the one nearest to this does, whatever it shows
 
@@ -39,6 +42,11 @@ class Contestant:
     kind: Kind
     config: tuple[tuple[str, str], ...]  # sorted knobs
     variant: int  # 0, 1, 2 … among the contestants of its strategy: picks the line style
+
+    @property
+    def challenges(self) -> bool:
+        """Whether it is raced against the AR engines."""
+        return self.kind in CHALLENGERS
 
     @property
     def length_beam(self) -> str | None:
@@ -111,7 +119,7 @@ class Quality:
     scores: dict[str, Estimate]  # metric name -> corpus score; a metric undefined here is absent
     bleu_difference: Difference | None
     share_of_ar_gain: Estimate | None  # per cent
-    same_as_ar: SameAsAr | None = None  # of other AR engines on the baseline's weights alone
+    same_as_ar: SameAsAr | None = None  # of who searches with the baseline's weights alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reports.choices import bleu, representatives
+from reports.choices import leader, representatives
 from reports.curves import KNOBS, Curve, phrase
 from reports.formats import fixed, number
 from reports.names import visible
@@ -13,7 +13,7 @@ def latency_title(summary: Summary, cells: Sequence[Cell]) -> str:
     """How far apart the fastest and the slowest contestant are at the length nearest to the usual one."""
     length = min((cell.length or 0 for cell in cells), key=far_from_usual)
     there = sorted((c for c in cells if c.length == length), key=lambda cell: cell.latency_s.value)
-    decoding = [cell for cell in there if summary.contestant(cell.label).kind in ("ar", "parallel")] or there
+    decoding = [cell for cell in there if summary.contestant(cell.label).kind not in ("floor", "copy")] or there
     fast, slow = decoding[0], decoding[-1]
     if fast is slow:
         return f"{summary.name(fast.label)} takes {number(1000 * fast.latency_s.value)} ms at {length} tokens"
@@ -25,13 +25,14 @@ def latency_title(summary: Summary, cells: Sequence[Cell]) -> str:
 
 
 def speedup_title(summary: Summary, cells: Sequence[Cell]) -> str:
-    """The speedup of the representative with the best BLEU by both denominators, nearest to the usual length."""
+    """The speedup of the leader by both denominators, nearest to the usual length."""
     task = cells[0].task
-    chosen = {c.label: bleu(summary, task, c) for c in representatives(summary, task)}
-    racing = [c for c in cells if c.label in chosen and c.like_for_like and c.each_at_best]
-    if not racing:
+    racing = [cell for cell in cells if cell.like_for_like and cell.each_at_best]
+    chosen = [c for c in representatives(summary, task) if any(cell.label == c.label for cell in racing)]
+    if not chosen:
         return "How fast the AR engines are against each other"
-    top = min(racing, key=lambda cell: (-chosen[cell.label], far_from_usual(cell.length or 0)))
+    first = leader(summary, task, chosen).label
+    top = min((cell for cell in racing if cell.label == first), key=lambda cell: far_from_usual(cell.length or 0))
     like, best = (number(s.ratio.value, 2) for s in (top.like_for_like, top.each_at_best) if s)
     name = summary.name(top.label)
     if like == best:

@@ -26,6 +26,20 @@ def grid() -> Summary:
 
 
 @pytest.fixture(scope="module")
+def drafted() -> Summary:
+    """The same with a speculative contestant that writes what ar writes, in half its time."""
+    made = two_tasks(["ar", INT8, BEST, "copy"])
+    twins = [r for r in made.records if r.label == "ar"]
+    made.records += [
+        replace(r, key=f"twin {r.key}", label="speculative", strategy="speculative", latency_s=(r.latency_s or 0) / 2)
+        for r in twins
+    ]
+    made.samples += [replace(s, key=f"twin {s.key}", label="speculative") for s in made.samples if s.label == "ar"]
+    made.scores += [replace(s, label="speculative") for s in made.scores if s.label == "ar"]
+    return summarise(made.run())
+
+
+@pytest.fixture(scope="module")
 def unscored() -> Summary:
     made = two_tasks(LABELS)
     made.samples, made.scores = [], []
@@ -47,6 +61,30 @@ def test_the_fastest_and_worst_contestant_does_not_lead(grid: Summary) -> None:
     assert found.lead.startswith("On mixed at 128 tokens, batch 1, mask_predict T=10, the parallel contestant with the")
     assert "BLEU on verse relative to ar (BLEU at natural lengths with 3 length candidates" in found.lead
     assert all("mask_predict T=1 " not in text for text in [found.lead, *dict(found.findings)["Speed"]])
+
+
+def test_a_speculative_strategy_is_raced_but_never_called_parallel(drafted: Summary) -> None:
+    assert labels(drafted, "mixed") == [BEST, "speculative"]
+    found = verdict(drafted)
+    assert found.lead.startswith("On mixed at 128 tokens, batch 1, mask_predict T=10 is ")
+    (speed,) = [text for text in dict(found.findings)["Speed"] if "speculative takes" in text]
+    assert "2.00× [2.00, 2.00] as fast as ar in the same runtime" in speed
+    quality = drafted.quality("verse", "speculative")
+    assert quality is not None and quality.same_as_ar is not None and quality.same_as_ar.share == 1
+
+
+def test_where_nothing_is_parallel_another_kind_leads_under_its_own_name() -> None:
+    made = two_tasks(["ar", "ctc", "mask_predict"])
+    kinds = {"ctc": "semi_ar", "mask_predict": "semi_ar:block_length=4"}
+
+    def renamed(label: str) -> str:
+        return kinds.get(label, label)
+
+    made.records = [replace(r, label=renamed(r.label), strategy=renamed(r.label).split(":")[0]) for r in made.records]
+    made.samples = [replace(s, label=renamed(s.label)) for s in made.samples]
+    made.scores = [replace(s, label=renamed(s.label)) for s in made.scores]
+    found = verdict(summarise(made.run()))
+    assert ", batch 1, semi_ar, the semi-autoregressive contestant with the best BLEU, is " in found.lead
 
 
 def test_the_lead_is_at_natural_length_on_the_scored_task_where_timed() -> None:

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from reports.names import LOOKS, OTHER_LOOKS, Look, contestants, looks, squeezed, visible
+from generators.registry import STRATEGIES
+from reports.names import AR_STRATEGIES, LOOKS, OTHER_LOOKS, Look, contestants, kind_of, looks, squeezed, visible
 from tests.reports.synthetic import record
 
 PAGES = {"light": "#ffffff", "dark": "#1a1d20"}  # the panel behind a figure, as template.html has it
@@ -76,6 +77,23 @@ def test_no_two_strategies_share_a_colour_marker_glyph_or_variable() -> None:
         assert len({getattr(look, attribute) for look in every}) == len(every)
 
 
+def test_every_strategy_of_ours_has_a_look_of_its_own() -> None:
+    assert STRATEGIES.keys() == LOOKS.keys()
+
+
+def test_every_strategy_of_ours_is_of_its_kind() -> None:
+    kinds = {name: kind_of(name) for name in STRATEGIES if name not in AR_STRATEGIES}
+    assert kinds == {
+        "ctc": "parallel",
+        "mask_predict": "parallel",
+        "nat": "parallel",
+        "semi_ar": "semi-autoregressive",
+        "speculative": "speculative",
+        "teacher_forcing": "floor",
+        "copy": "copy",
+    }
+
+
 def test_an_unknown_strategy_gets_a_look_that_no_known_one_has() -> None:
     assert looks(["ar", "levenshtein", "diffusion"])["diffusion"] == OTHER_LOOKS[0]
     assert looks(["levenshtein", "diffusion"])["levenshtein"] == OTHER_LOOKS[1]
@@ -87,8 +105,17 @@ def test_short_names_drop_what_goes_without_saying() -> None:
         "ar:weights=ar_shallow",
         "ctranslate2:compute_type=int8",
         "mask_predict:n_iterations=10:length_beam=3",
+        "semi_ar:block_length=4",
+        "speculative:drafter=ar_draft:draft_length=8",
     ]
-    assert names(*labels) == ["ar", "ar shallow", "ctranslate2 int8", "mask_predict T=10 b=3"]
+    assert names(*labels) == [
+        "ar",
+        "ar shallow",
+        "ctranslate2 int8",
+        "mask_predict T=10 b=3",
+        "semi_ar k=4",
+        "speculative ar_draft k=8",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +137,8 @@ def test_two_labels_never_share_a_name() -> None:
 
 
 def test_numbers_in_labels_sort_as_numbers_and_ar_comes_first() -> None:
-    labels = ["copy", "mask_predict:n_iterations=10", "mask_predict:n_iterations=4", "ar"]
-    assert names(*labels) == ["ar", "mask_predict T=4", "mask_predict T=10", "copy"]
+    labels = ["copy", "speculative", "semi_ar", "mask_predict:n_iterations=10", "mask_predict:n_iterations=4", "ar"]
+    assert names(*labels) == ["ar", "mask_predict T=4", "mask_predict T=10", "semi_ar", "speculative", "copy"]
 
 
 @pytest.mark.parametrize(
