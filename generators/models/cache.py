@@ -17,18 +17,17 @@ class Cache:
 
     def __init__(self, config: "MarianConfig", batch_size: int, max_length: int, like: Tensor) -> None:
         self.n_heads = config.decoder_attention_heads
-        shape = (2 * config.decoder_layers, batch_size * self.n_heads, max_length, config.d_model // self.n_heads)
-        self.buffer = like.new_empty(shape)
-        self.parts = self.buffer.unbind(0)  # keys and values of layer 0, of layer 1, …: [B * H, max_length, D/H] each
+        shape = (2, batch_size * self.n_heads, max_length, config.d_model // self.n_heads)
+        self.buffer = like.new_empty(config.decoder_layers, *shape)
+        self.layers = self.buffer.unbind(0)  # a layer's keys and values: [2, B * H, max_length, D/H]
         self.batch_size = batch_size
         self.length = 0  # positions filled
 
-    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values so far, the new ones [B * H, T, D/H] behind the old: [B * H, length + T, D/H] twice."""
-        end = self.length + key.shape[1]
-        keys, values = self.parts[2 * layer].narrow(1, 0, end), self.parts[2 * layer + 1].narrow(1, 0, end)
-        keys.narrow(1, self.length, key.shape[1]).copy_(key)
-        values.narrow(1, self.length, key.shape[1]).copy_(value)
+    def append(self, layer: int, new: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values so far, new ones [2, B * H, T, D/H] behind the old: [B * H, length + T, D/H] twice."""
+        n_positions = new.shape[2]
+        self.layers[layer].narrow(2, self.length, n_positions).copy_(new)
+        keys, values = self.layers[layer].narrow(2, 0, self.length + n_positions).unbind(0)
         return keys, values
 
     def advance(self, n_positions: int) -> None:
@@ -37,8 +36,8 @@ class Cache:
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i continue what row rows[i] held (beam search)."""
-        filled = self.buffer.unflatten(1, (self.batch_size, -1))[:, :, :, : self.length]
-        filled.copy_(filled[:, rows])
+        filled = self.buffer.unflatten(2, (self.batch_size, -1))[:, :, :, :, : self.length]
+        filled.copy_(filled[:, :, rows])
 
 
 class RaggedCache(Cache):
@@ -63,13 +62,11 @@ class RaggedCache(Cache):
         seen = torch.arange(self.length + n_positions, device=device) <= places[:, :, None]
         return places, seen[:, None]
 
-    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, layer: int, new: Tensor) -> tuple[Tensor, Tensor]:
         """As above, up to the longest row's end; a shorter row's places behind its own end hold anything."""
-        parts, targets = self.parts[2 * layer : 2 * layer + 2], self.targets.expand_as(key)
-        for part, new in zip(parts, (key, value), strict=True):
-            part.scatter_(1, targets, new)
-        end = self.length + key.shape[1]
-        return parts[0].narrow(1, 0, end), parts[1].narrow(1, 0, end)
+        self.layers[layer].scatter_(2, self.targets.expand_as(new), new)
+        keys, values = self.layers[layer].narrow(2, 0, self.length + new.shape[2]).unbind(0)
+        return keys, values
 
     def advance(self, n_positions: int) -> None:
         self.lengths = [length + n_positions for length in self.lengths]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from generators.models.cache import Cache
 from generators.models.layers import Attention, Dropout
-from generators.models.step import PackedLayer, masked_bias
+from generators.models.step import PackedLayer, masked_bias, pack
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "swish": F.silu, "silu": F.silu, "gelu": F.gelu}
 
@@ -98,7 +98,7 @@ class DecoderLayer(nn.Module):
         key, value = self.self_attn.keys_values(x)
         if cache is not None:
             shape = key.shape[:2]
-            key, value = cache.append(layer, key.flatten(0, 1), value.flatten(0, 1))
+            key, value = cache.append(layer, torch.stack((key.flatten(0, 1), value.flatten(0, 1))))
             key, value = key.unflatten(0, shape), value.unflatten(0, shape)
         x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, key, value, mask)))
         key, value = memory.keys_values[layer]
@@ -173,12 +173,13 @@ class Marian(nn.Module):
     def embed(self, token_ids: Tensor, first_position: int = 0) -> Tensor:
         """Scaled embeddings plus positions: [B, T] -> [B, T, D]."""
         end = first_position + token_ids.shape[1]
-        return self.dropout(self.model.shared(token_ids) * self.scale + self.positions[first_position:end])  # type: ignore[no-any-return]
+        positions = self.positions[first_position:end]
+        return self.dropout(torch.add(positions, self.model.shared(token_ids), alpha=self.scale))  # type: ignore[no-any-return]
 
     def embed_at(self, token_ids: Tensor, places: Tensor) -> Tensor:
         """The same where each token has its own position [B, T]; what lies beyond the last one is given the last."""
         places = places.clamp(max=len(self.positions) - 1)
-        return self.dropout(self.model.shared(token_ids) * self.scale + self.positions[places])  # type: ignore[no-any-return]
+        return self.dropout(torch.add(self.positions[places], self.model.shared(token_ids), alpha=self.scale))  # type: ignore[no-any-return]
 
     def encode(self, source_ids: Tensor, real: Tensor | None = None) -> Memory:
         """The memory of a batch of sources [B, S]; `real` [B, S] tells tokens from padding where ids alone do not."""
@@ -199,8 +200,8 @@ class Marian(nn.Module):
 
     def pack(self) -> None:
         """Lay the decoder's weights out for cached steps; to be called once they no longer change."""
-        self.model.decoder.packed = [PackedLayer(layer) for layer in self.model.decoder.layers]  # type: ignore[arg-type]
-        self.packed_output = self.model.shared.weight.detach().t().contiguous().t()
+        layers = cast(Iterable[DecoderLayer], self.model.decoder.layers)
+        self.model.decoder.packed, self.packed_output = pack(layers, self.model.shared.weight)
 
     def forward(self, source_ids: Tensor, decoder_ids: Tensor) -> Tensor:
         """Teacher-forced causal logits: [B, S], [B, T] -> [B, T, V]."""

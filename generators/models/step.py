@@ -3,15 +3,18 @@
 A one-row product reads every weight once, so a step is as fast as memory and as lean as its count of operations.
 Packed means: weights stored [in, out], which streams two to three times faster here than [out, in]; query, key and
 value in one product; the query's scale folded into its weights; two plain products instead of the fused attention
-kernel.
+kernel; all weights in one block in the order they are read.
 
 Dims: B rows, T new positions, L positions so far, S source positions, D width, H heads.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+
+from generators.models.arena import side_by_side
 
 if TYPE_CHECKING:
     from generators.models.cache import Cache
@@ -33,6 +36,20 @@ class PackedLinear:
     def __call__(self, x: Tensor) -> Tensor:
         return torch.addmm(self.bias, x, self.weight)
 
+    def plus(self, x: Tensor, residual: Tensor) -> Tensor:
+        """The product and a residual, accumulated in place: an operation and a copy less."""
+        return torch.add(residual, self.bias).addmm_(x, self.weight)
+
+
+class PackedNorm:
+    """A layer norm whose parameters need no look-up in a module."""
+
+    def __init__(self, norm: nn.LayerNorm) -> None:
+        self.shape, self.weight, self.bias, self.eps = norm.normalized_shape, norm.weight, norm.bias, norm.eps
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.layer_norm(x, self.shape, self.weight, self.bias, self.eps)
+
 
 class PackedLayer:
     """A decoder layer's weights, read but not owned."""
@@ -46,8 +63,11 @@ class PackedLayer:
         self.cross_query = PackedLinear(cross.q_proj, first_scale=scale)
         self.cross_out = PackedLinear(cross.out_proj)
         self.fc1, self.fc2 = PackedLinear(layer.fc1), PackedLinear(layer.fc2)
+        self.linears = (self.query_key_value, self.out, self.cross_query, self.cross_out, self.fc1, self.fc2)
         self.activation = layer.activation
-        self.norms = (layer.self_attn_layer_norm, layer.encoder_attn_layer_norm, layer.final_layer_norm)
+        self.own_norm = PackedNorm(layer.self_attn_layer_norm)
+        self.cross_norm = PackedNorm(layer.encoder_attn_layer_norm)
+        self.final_norm = PackedNorm(layer.final_layer_norm)
 
     def __call__(
         self, x: Tensor, index: int, memory: "Memory", biases: tuple[Tensor | None, Tensor | None], cache: "Cache"
@@ -58,18 +78,24 @@ class PackedLayer:
         """
         n_rows, n_heads = cache.batch_size, self.n_heads
         packed = self.query_key_value(x).view(n_rows, -1, 3, n_heads, x.shape[1] // n_heads)
-        query, key, value = packed.permute(2, 0, 3, 1, 4).flatten(1, 2)  # [B * H, T, D/H] each
-        out = attend(query, *cache.append(index, key, value), biases[0], n_heads)
-        x = normed(self.norms[0], self.out(out).add_(x))
-        query = self.cross_query(x).view(n_rows, -1, n_heads, query.shape[2]).transpose(1, 2).flatten(0, 1)
+        heads = packed.permute(2, 0, 3, 1, 4).flatten(1, 2)  # query, key and value, [B * H, T, D/H] each
+        out = attend(heads[0], *cache.append(index, heads[1:]), biases[0], n_heads)
+        x = self.own_norm(self.out.plus(out, x))
         keys, values = memory.keys_values[index]
+        query = split(self.cross_query(x), n_rows, n_heads)
         out = attend(query, keys.flatten(0, 1), values.flatten(0, 1), biases[1], n_heads)
-        x = normed(self.norms[1], self.cross_out(out).add_(x))
-        return normed(self.norms[2], self.fc2(self.activation(self.fc1(x))).add_(x))
+        x = self.cross_norm(self.cross_out.plus(out, x))
+        return self.final_norm(self.fc2.plus(self.activation(self.fc1(x)), x))
 
 
-def normed(norm: nn.LayerNorm, x: Tensor) -> Tensor:
-    return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+def pack(layers: Iterable["DecoderLayer"], embedding: Tensor) -> tuple[list[PackedLayer], Tensor]:
+    """A decoder's packed layers, and its output projection: the embedding [V, D], stored [D, V]."""
+    packed = [PackedLayer(layer) for layer in layers]
+    linears = [linear for layer in packed for linear in layer.linears]
+    *weights, output = side_by_side([*(linear.weight for linear in linears), embedding.detach().t()])
+    for linear, weight in zip(linears, weights, strict=True):
+        linear.weight = weight
+    return packed, output.t()
 
 
 def attend(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None, n_heads: int) -> Tensor:
@@ -77,8 +103,22 @@ def attend(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None, n_h
     scores = torch.bmm(query, keys.transpose(1, 2))  # [B * H, T, L]
     if bias is not None:
         scores = (scores.view(-1, n_heads, *scores.shape[1:]) + bias).view_as(scores)
-    out = torch.bmm(scores.softmax(-1), values)
-    return out.view(-1, n_heads, *out.shape[1:]).transpose(1, 2).reshape(-1, n_heads * out.shape[2])
+    return merge(torch.bmm(scores.softmax(-1), values), n_heads)
+
+
+def split(x: Tensor, n_rows: int, n_heads: int) -> Tensor:
+    """[B * T, D] -> [B * H, T, D/H]; for one position a row no more than another view."""
+    if len(x) == n_rows:
+        return x.view(n_rows * n_heads, 1, -1)
+    return x.view(n_rows, -1, n_heads, x.shape[1] // n_heads).transpose(1, 2).flatten(0, 1)
+
+
+def merge(heads: Tensor, n_heads: int) -> Tensor:
+    """The way back: [B * H, T, D/H] -> [B * T, D]."""
+    width = n_heads * heads.shape[2]
+    if heads.shape[1] == 1:
+        return heads.view(-1, width)
+    return heads.view(-1, n_heads, *heads.shape[1:]).transpose(1, 2).reshape(-1, width)
 
 
 def masked_bias(mask: Tensor | None, like: Tensor) -> Tensor | None:

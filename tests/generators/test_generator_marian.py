@@ -123,10 +123,11 @@ def test_the_cache_follows_its_beams() -> None:
     model = tiny_model()
     cache = Cache(model.config, 3, 4, torch.zeros(1, dtype=torch.float64))
     key = torch.tensor([0.0, 0.1, 1.0, 1.1, 2.0, 2.1], dtype=torch.float64)[:, None, None].expand(6, 1, 8)
+    new = torch.stack((key, -key))
     for layer in range(2):
-        cache.append(layer, key, -key)
+        cache.append(layer, new)
     cache.length = 1
     cache.reorder(torch.tensor([2, 0, 0]))
-    keys, values = cache.append(1, key, -key)
+    keys, values = cache.append(1, new)
     assert keys[:, :, 7].tolist() == [[2.0, 0.0], [2.1, 0.1], [0.0, 1.0], [0.1, 1.1], [0.0, 2.0], [0.1, 2.1]]
     assert torch.equal(values, -keys)
