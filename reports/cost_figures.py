@@ -66,8 +66,8 @@ def prompt_drawing(summary: Summary, task: str) -> Drawing | None:
         return None
     caption = (
         "Median ms of a request, and the share of its time that prefill (reading the source) takes, a ratio of totals "
-        f"over n trials; darker: more prefill. Task {task}, batch {told[0].place.batch_size}; across: tokens written, "
-        "up: source tokens. n and intervals in the table, with the contestants whose steps are not known."
+        f"over n trials; stronger colour: more prefill. Task {task}, batch {told[0].place.batch_size}; across: tokens "
+        "written, up: source tokens. n and intervals in the table, with the contestants whose steps are not known."
     )
     panels = [(label, [p for p in told if p.place.label == label]) for label in labels]
     return Drawing(

@@ -1,10 +1,11 @@
-"""The verdict's first sentence of a run without a race: what it measured instead."""
+"""Sentences of the verdict about costs: what a run without a race measured, and who stands how far above the floor."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from reports.costs import Memory, Parts
-from reports.formats import fixed, listed, workload
-from reports.summary import Summary
+from reports.formats import fixed, listed, with_interval, workload
+from reports.summary import Summary, far_from_usual
 
 MB = 2**20
 
@@ -19,12 +20,13 @@ def cost_lead(summary: Summary) -> str:
 
 
 def prompt_sentence(summary: Summary, told: Sequence[Parts]) -> str:
-    """At how many pairs of lengths prefill takes over half of the time, and whose; without its full stop."""
-    ruled = [p for p in told if p.shares["prefill"] > 0.5]
+    """Whose time prefill takes over half of, and at how many of the pairs of lengths; without its full stop."""
+    ruled = Counter(p.place.label for p in told if p.shares["prefill"] > 0.5)
     if not ruled:
         return "Writing takes more than half of the time at every source and output length measured"
-    names = listed(list(dict.fromkeys(summary.name(p.place.label) for p in ruled)))
-    return f"Prefill takes over half of the time at {len(ruled)} of {len(told)} pairs of lengths, for {names}"
+    tried = Counter(p.place.label for p in told)
+    parts = [f"{n} of {tried[label]} for {summary.name(label)}" for label, n in ruled.most_common()]
+    return f"Prefill takes over half of the time at some pairs of source and output length: {listed(parts)}"
 
 
 def _memory_sentence(summary: Summary, memories: Sequence[Memory]) -> str:
@@ -37,3 +39,19 @@ def _memory_sentence(summary: Summary, memories: Sequence[Memory]) -> str:
         return f"Peak memory is {low}, the only contestant measured."
     where = f"On {first.task} at {workload(first.length, first.batch_size)}"
     return f"{where}, peak memory runs from {low} to {high}."
+
+
+def floor_sentences(summary: Summary, task: str) -> list[str]:
+    """How far above one scoring pass each contestant stands, at the length nearest to the usual one."""
+    found = [over for over in summary.costs.over_floor if over.place.task == task and over.place.length]
+    if not found:
+        return []
+    place = min((over.place for over in found), key=lambda p: (p.batch_size, far_from_usual(p.length or 0)))
+    there = [o for o in found if (o.place.length, o.place.batch_size) == (place.length, place.batch_size)]
+    each = [f"{summary.name(o.place.label)} {with_interval(o.ratio, decimals=2, unit='×')}" for o in there]
+    under = [summary.name(o.place.label) for o in there if o.ratio.high is not None and o.ratio.high < 1]
+    judged = f"; {listed(under)} made a smaller pass" if under else "; no interval lies wholly below 1"
+    return [
+        f"On {task} at {workload(place.length, place.batch_size)}, of the time of one parallel scoring pass "
+        f"({summary.name(there[0].floor)}): {listed(each)} (n = {there[0].ratio.n:,}){judged}."
+    ]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from reports.caveats import THREADS, exact_lengths, joined
 from reports.choices import lead_cell, representatives
+from reports.cost_words import floor_sentences
 from reports.curves import curves
 from reports.evidence_words import front_sentences, literature_sentences, one_shot_sentences
 from reports.formats import fixed, listed, number, p_value, signed, with_interval
@@ -26,6 +27,7 @@ def verdict(summary: Summary) -> Verdict:
     topics = (
         ("Speed", "speedup", _speed),
         ("AR engines", "latency", _engines),
+        ("Floor", "", floor_sentences),
         ("Quality", "quality", _quality),
         ("Iterations", "n-iterations", _iterations),
         ("Front", "quality", front_sentences),

@@ -188,6 +188,17 @@ def test_a_contestant_stands_above_the_scoring_pass_of_its_own_length() -> None:
     ratios = {(o.place.label, o.place.length): (o.ratio.value, o.ratio.n, o.floor) for o in found.costs.over_floor}
     assert ratios == {("ctc", 8): (1.5, 3, "teacher_forcing"), ("ar", 16): (2.0, 3, "teacher_forcing")}
     assert "n = 3 over teacher_forcing" in floor_table(found, "verse").rows[0][3].detail
+    said = dict(verdict(found).findings)["Floor"]
+    assert said == (
+        "On verse at 16 tokens, batch 1, of the time of one parallel scoring pass (teacher_forcing): ar 2.00× (n = 3); "
+        "no interval lies wholly below 1.",
+    )
+
+
+def test_who_surely_takes_less_than_a_scoring_pass_is_said_to_make_a_smaller_one() -> None:
+    floor = repeated("teacher_forcing", *[4.0, 4.1, 4.2] * 3, length=8, strategy="teacher_forcing")
+    found = summary_of(*floor, *repeated("ctc", *[2.0, 2.05, 2.1] * 3, length=8, mode="natural"))
+    assert dict(verdict(found).findings)["Floor"][0].endswith("(n = 9); ctc made a smaller pass.")
 
 
 def test_a_scoring_pass_competes_with_nobody() -> None:
@@ -248,7 +259,8 @@ def test_sources_of_several_lengths_are_a_surface_and_no_race() -> None:
     shares = {(p.place.source_length, p.place.length): p.shares["prefill"] for p in found.costs.parts}
     assert shares == pytest.approx({(s, n): s / (s + n) for s in (2, 32) for n in (4, 16)})
     (drawing,) = [d for d in cost_drawings(found) if d.name == "prompt-1"]
-    assert drawing.title == "Prefill takes over half of the time at 2 of 4 pairs of lengths, for ar"
+    said = "Prefill takes over half of the time at some pairs of source and output length: 2 of 4 for ar"
+    assert drawing.title == said
     assert len(parts_table(found, "verse", by_source=True).rows) == 4
     assert parts_table(found, "verse", by_source=False).rows == ()
     assert verdict(found).lead == f"{drawing.title}."
