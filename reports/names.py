@@ -40,8 +40,8 @@ LOOKS = {
     "mask_predict": Look("mask-predict", "#00704f", "#4fd0a3", "P", "✚"),
     "nat": Look("nat", "#603018", "#d87800", "<", "◀"),
     "semi_ar": Look("semi-ar", "#3000d8", "#9078f0", "v", "▼"),
-    "speculative": Look("speculative", "#004848", "#48f0f0", ">", "▶"),
-    "teacher_forcing": Look("teacher-forcing", "#d81860", "#c07878", "p", "⬟"),
+    "speculative": Look("speculative", "#d81860", "#c07878", ">", "▶"),
+    "teacher_forcing": Look("teacher-forcing", "#004848", "#48f0f0", "p", "⬟"),
     "copy": Look("copy", "#6a6a66", "#a9aaa4", "X", "✖"),
 }
 OTHER_LOOKS = (

@@ -27,7 +27,7 @@ Column = tuple[str, Callable[[Contestant], Entry], Callable[[Contestant], float 
 
 
 def race_table(summary: Summary, task: str) -> Table | None:
-    """One row a contestant at the task's headline workload: time, both speedups, and what they cost in quality."""
+    """One row a contestant at the task's headline workload: time, both speedups, their price in quality, the work."""
     headline = summary.headline_workload(task)
     contestants = [c for c in summary.contestants if summary.headline(task, c.label) or summary.quality(task, c.label)]
     if not contestants:
@@ -49,19 +49,25 @@ def race_table(summary: Summary, task: str) -> Table | None:
         return entries.estimate(entries.share(summary.quality(task, c.label)), 0)
 
     over = f"speedup, × {summary.name(summary.baseline) if summary.baseline else 'AR'}"
-    bleu, repeated = score("bleu"), score("repeated_token_rate")
+    bleu, chrf, repeated = score("bleu"), score("chrf"), score("repeated_token_rate")
     columns: list[Column] = [
         ("latency, ms", lambda c: entries.latency(cell(c)), lambda c: _value(c, cell(c))),
         (over, lambda c: entries.speedup(summary, like(c), c.label, named=False), lambda c: _ratio(like(c))),
         ("speedup, × best AR", lambda c: entries.speedup(summary, best(c), c.label), lambda c: _ratio(best(c))),
         ("BLEU", lambda c: entries.estimate(bleu(c), 1), lambda c: _best(bleu(c))),
+        ("chrF", lambda c: entries.estimate(chrf(c), 1), lambda c: _best(chrf(c))),
         ("AR's gain, %", gain, None),
         ("repeated tokens, %", lambda c: entries.estimate(repeated(c), 2), lambda c: _best(repeated(c), -1)),
+        ("calls", lambda c: Entry(fixed(found.calls if (found := cell(c)) else None)), None),
+        ("positions", lambda c: Entry(fixed(found.positions if (found := cell(c)) else None)), None),
     ]
     where = "quality only" if headline is None else workload(*headline)
     columns = [column for column in columns if any(column[1](c).text != NONE for c in contestants)]
     cells = [found for c in contestants if (found := cell(c))]
-    note = "Median latency of one request; AR's gain: share of AR's BLEU gain over copying the source."
+    note = (
+        "Median latency of one request; AR's gain: share of AR's BLEU gain over copying the source; calls, positions: "
+        "mean model calls and token positions of a request, of engines we can look into."
+    )
     note = caveats.joined(note, caveats.strongest(summary, task, cells), caveats.exact_beside_bleu(summary, cells))
     return _table(f"The race on {task}, {where}", note, contestants, columns)
 

@@ -57,6 +57,8 @@ def _times(found: Several, task: str) -> Figure | None:
         return None
     label, last = max(((label, p[-1]) for label, p in drawn.items()), key=lambda pair: abs(pair[1].y - 1))
     title = f"{name(found, label)} takes {number(last.y)} times the time of its first run, the largest change"
+    if not any(change.apart for change in found.slower if change.workload in [track.workload for track in own]):
+        title = f"No change is beyond doubt: {name(found, label)} moves most, to {number(last.y)} times its first run"
     caption = (
         f"Median latency over that of the first run shown, task {task} at {workload(*workload_there)}, run by run from "
         "the oldest to the newest (numbers: table of the runs); bars: 95 % interval of each median. One machine's runs "

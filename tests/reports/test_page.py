@@ -222,6 +222,22 @@ def test_the_best_of_a_column_is_marked_by_a_symbol() -> None:
     assert best and all("★" in cell for cell in best)
 
 
+def test_one_table_holds_time_work_and_quality_of_every_contestant(race_page: str) -> None:
+    (head,) = re.findall(r'id="race-1">.*?<thead>(.*?)</thead>', race_page, re.DOTALL)
+    assert re.findall(r"<th[^>]*>(.*?)</th>", head) == [
+        "contestant",
+        "latency, ms",
+        "speedup, × ar",
+        "speedup, × best AR",
+        "BLEU",
+        "chrF",
+        "AR&#39;s gain, %",
+        "repeated tokens, %",
+        "calls",
+        "positions",
+    ]
+
+
 def test_skipped_outputs_agreement_and_wasted_positions_are_in_the_tables() -> None:
     made = race(labels=["ar", "ctranslate2", "ctc"], repeats=6, rows=4)
     made.records = [replace(r, canvas_positions=(300,)) if r.label == "ctc" else r for r in made.records]

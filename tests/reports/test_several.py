@@ -100,6 +100,13 @@ def test_what_else_differs_is_said(history: list[Path], tmp_path: Path) -> None:
     assert dict(sentences(several([history[0], new])))["Also different"] == ("version of torch: 2.13.0, then 2.14.0",)
 
 
+def test_a_trend_within_its_intervals_is_titled_as_no_finding(tmp_path: Path) -> None:
+    runs = [written(tmp_path / f"run{i}", slowed("ctc", times), i) for i, times in enumerate((1.0, 1.001))]
+    text = page_of_several(runs)
+    assert "No change is beyond doubt: ctc moves most, to 1.00 times its first run" in text
+    assert "the largest change" not in text.split('id="trend-1"')[1].split("</h3>")[0]
+
+
 def test_the_trend_is_drawn_relative_to_the_first_run(history: list[Path]) -> None:
     text = page_of_several(history)
     assert Reader(text).open == []
