@@ -28,12 +28,10 @@ POOL = 32  # sources of nearly one length; larger batches hold them several time
 
 
 def plan(setup: Setup) -> list[Sequence[Round]]:
-    """One part: all repeats of a size before the next one, so that a budget ends the sizes and not their repeats."""
-    task = setup.tasks[0]
-    return [
-        [
-            blocks
-            for size in sorted(setup.batch_sizes)
-            for blocks in latency_rounds(replace(setup, batch_sizes=(size,)), task, setup.entrants, POOL)
-        ]
-    ]
+    """One part, one round a size: all its repeats, so that a budget ends the sizes and not their repeats."""
+    return [[_of_size(replace(setup, batch_sizes=(size,))) for size in sorted(setup.batch_sizes)]]
+
+
+def _of_size(setup: Setup) -> Round:
+    repeats = latency_rounds(setup, setup.tasks[0], setup.entrants, POOL)
+    return tuple(block for blocks in repeats for block in blocks)

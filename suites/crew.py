@@ -8,8 +8,8 @@ from suites.contestants import Contestant
 from suites.exchange import record_of
 from suites.isolation import Answer, Child, Job
 from suites.plan import Block, Cell, Trial
-from suites.runner import Sink, doomed
-from suites.trial import Failure
+from suites.runner import Sink, cost, doomed
+from suites.trial import AGREEING, Failure
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +26,15 @@ class Crew:
     warm: dict[str, set[Cell]] = field(default_factory=dict)  # of each child now alive
     costs: dict[Cell, float] = field(default_factory=dict)
     failures: dict[Cell, Failure] = field(default_factory=dict)
+    warmups_each: int = AGREEING
+
+    def foreseen_s(self, trials: Mapping[Cell, int]) -> float:
+        """As `rounds.Runs`."""
+        return cost(self.costs, trials)
+
+    def try_once(self, trial: Trial) -> None:
+        """As `rounds.Runs`."""
+        self._ask("try_once", trial)
 
     def warm_up(self, trial: Trial) -> None:
         """As `Runner.warm_up`."""
@@ -94,7 +103,22 @@ class FreshCrew:
     sink: Sink
     clock: Callable[[], float] = time.monotonic
     costs: dict[Cell, float] = field(default_factory=dict)  # seconds of a whole process
-    failures: dict[Cell, Failure] = field(default_factory=dict)
+    failures: dict[Cell, Failure] = field(default_factory=dict)  # of cells tried for an estimate
+    warmups_each: int = 0
+
+    def foreseen_s(self, trials: Mapping[Cell, int]) -> float:
+        """As `rounds.Runs`. Starting and loading take most of it: a shape not tried yet costs what another one did."""
+        by_label = {cell.label: seconds for cell, seconds in self.costs.items()}
+        return sum(n * self.costs.get(cell, by_label.get(cell.label, 0.0)) for cell, n in trials.items())
+
+    def try_once(self, trial: Trial) -> None:
+        """As `rounds.Runs`."""
+        answer = self._measured(trial, 0)
+        failed = [record for record, _ in answer.made if record.status != "ok"] if isinstance(answer, Answer) else []
+        if isinstance(answer, Failure):
+            self.failures[trial.cell] = answer
+        for record in failed:
+            self.failures[trial.cell] = Failure(record.status, record.reason or "")
 
     def warm_up(self, trial: Trial) -> None:
         """Nothing: a process that had run before would not be fresh."""
@@ -102,16 +126,19 @@ class FreshCrew:
     def run_block(self, block: Block, order: int) -> None:
         """One process a trial."""
         for place, trial in enumerate(block.trials, start=order):
-            began_s = self.clock()
-            child = Child(self.jobs[block.label])
-            failure = child.contestant.failure
-            answer = failure if failure is not None else child.ask("measure", trial, place)
-            child.stop()
-            self.costs[trial.cell] = self.clock() - began_s
-            self._keep(trial, place, answer)
+            self._keep(trial, place, self._measured(trial, place))
 
     def stop(self) -> None:
         """Nothing is alive between two blocks."""
+
+    def _measured(self, trial: Trial, order: int) -> Answer | Failure:
+        began_s = self.clock()
+        child = Child(self.jobs[trial.cell.label])
+        failure = child.contestant.failure
+        answer = failure if failure is not None else child.ask("measure", trial, order)
+        child.stop()
+        self.costs[trial.cell] = self.clock() - began_s
+        return answer
 
     def _keep(self, trial: Trial, order: int, answer: Answer | Failure) -> None:
         if isinstance(answer, Answer):

@@ -7,11 +7,13 @@ from dataclasses import asdict, dataclass
 
 from suites.plan import Cell, Plan, Trial
 from suites.prepare import Prepared
-from suites.rounds import cold_trials, trials_of
-from suites.runner import Runner, cost, doomed
-from suites.trial import AGREEING, Failure
+from suites.process_memory import memory_limit
+from suites.rounds import Runs, calls_of, cold_trials
+from suites.runner import Runner, doomed
+from suites.runs import runner_for
+from suites.trial import Failure
 
-LONG_S = 20.0  # a call foreseen to take longer, from the same work in a smaller batch, is not made
+LONG_S = 2.0  # a call foreseen to take longer, from the same work in a smaller batch, is not made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +41,17 @@ class Estimate:
 
 def estimate(ready: Prepared, began_s: float) -> Estimate:
     """The plan's cells with what one call of each took now, and the sum of it all."""
-    runner = Runner(
-        contestants={c.label: c for c in ready.contestants},
-        tasks={task.name: task for task in ready.tasks},
-        sink=lambda record, samples: None,
-        start=0,
-        synchronize=ready.synchronize,
-        timeout_s=ready.settings.timeout_s,
-    )
+    runner = runner_for(ready, lambda record, samples: None, 0)
     loading_s = time.monotonic() - began_s
-    _try_each(runner, ready.plan)
+    try:
+        with memory_limit(ready.memory_bytes if isinstance(runner, Runner) else None):
+            _try_each(runner, ready.plan)
+    finally:
+        if not isinstance(runner, Runner):
+            runner.stop()
     planned = Counter(trial.cell for trial in ready.plan.trials)
-    costs = {cell: 0.0 if cell in runner.failures else cost(runner.costs, {cell: 1}) for cell in planned}
-    n_rounds, seconds = _rounds_within(ready.plan, costs, ready.budget_s - loading_s)
+    costs = {cell: 0.0 if cell in runner.failures else runner.foreseen_s({cell: 1}) for cell in planned}
+    n_rounds, seconds = _rounds_within(ready.plan, costs, runner.warmups_each, ready.budget_s - loading_s)
     kept = Counter(trial.cell for trial in ready.plan.cut(n_rounds).trials)
     return Estimate(
         rows=tuple(
@@ -76,7 +76,8 @@ def table(found: Estimate) -> str:
     lines += [_line(row) for row in found.rows]
     rounds = f"{found.rounds_in_budget} of {found.rounds} rounds"
     total = sum(row.in_budget for row in found.rows)
-    return "\n".join([*lines, f"{total} trials in {rounds}, about {found.seconds:.0f} s with loading and warm-up"])
+    took = f"about {found.seconds:.0f} s with loading and warm-up; traces and scoring come after it"
+    return "\n".join([*lines, f"{total} trials in {rounds}, {took}"])
 
 
 def _place(cell: Cell) -> tuple[str, str, int, int, str]:
@@ -93,25 +94,24 @@ def _line(row: Row) -> str:
     )
 
 
-def _try_each(runner: Runner, plan: Plan) -> None:
+def _try_each(runner: Runs, plan: Plan) -> None:
     first: dict[Cell, Trial] = {}
     for trial in plan.trials:
         first.setdefault(trial.cell, trial)
     for cell, trial in first.items():
-        outcome = doomed(cell, runner.failures)
-        if outcome is None and cost(runner.costs, {cell: 1}) <= LONG_S:
-            called = runner.call(trial)
-            outcome = called if isinstance(called, Failure) else None
-        if outcome is not None:
-            runner.failures[cell] = outcome
+        if failure := doomed(cell, runner.failures):
+            runner.failures[cell] = failure
+        elif runner.foreseen_s({cell: 1}) <= LONG_S:
+            runner.try_once(trial)
 
 
-def _rounds_within(plan: Plan, costs: Mapping[Cell, float], seconds: float) -> tuple[int, float]:
+def _rounds_within(plan: Plan, costs: Mapping[Cell, float], warmups_each: int, seconds: float) -> tuple[int, float]:
     """How many rounds fit, and what they take with their warm-ups."""
     spent, warm = 0.0, set[Cell]()
     for place, blocks in enumerate(plan.rounds):
         cold = [trial.cell for trial in cold_trials(blocks, warm)]
-        needed = sum(costs[t.cell] for t in trials_of(blocks)) + AGREEING * sum(costs[cell] for cell in cold)
+        calls = calls_of(blocks, switching=warmups_each > 0)
+        needed = sum(n * costs[cell] for cell, n in calls.items()) + warmups_each * sum(costs[cell] for cell in cold)
         if place >= plan.minimum and spent + needed > seconds:
             return place, spent
         spent += needed

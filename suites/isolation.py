@@ -182,6 +182,8 @@ def _obey(runner: Runner, name: str, trial: Trial, order: int, device: str) -> N
             runner.warm_up(trial)
         case "call":
             runner.call(trial)
+        case "try_once":
+            runner.try_once(trial)
         case "run_trial":
             runner.run_trial(trial, order)
         case "measure":

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from suites import environment, store
-from suites.crew import Crew, FreshCrew
-from suites.isolation import job_of
 from suites.likelihoods import with_likelihoods
 from suites.machine_speed import machine_speed, shapes
 from suites.plan import Plan
@@ -22,6 +20,7 @@ from suites.records import SCHEMA_VERSION, BadRun, IncompatibleRun, Record, Run,
 from suites.refusal import Refusal
 from suites.rounds import run_rounds
 from suites.runner import Runner
+from suites.runs import runner_for
 from suites.scoring import scores_of
 from suites.tracing import add_traces
 
@@ -83,7 +82,7 @@ def start_of(ready: Prepared, command: str) -> Start:
 
 def _race(ready: Prepared, begun: Begun, progress: Progress, began_s: float) -> RunInfo:
     """The run's info when all its rounds, or those the budget allowed, are done. Written on an interrupt too."""
-    runner = _runner(ready, begun)
+    runner = runner_for(ready, begun.folder.add, len(begun.info.starts) - 1)
     plan, info = ready.plan, begun.info
     progress.begin(len(plan.trials), len(begun.done))
     try:
@@ -97,25 +96,6 @@ def _race(ready: Prepared, begun: Begun, progress: Progress, began_s: float) -> 
         info = replace(info, starts=(*info.starts[:-1], replace(info.starts[-1], ended_at=_now())))
         begun.folder.write_info(info)
     return info
-
-
-def _runner(ready: Prepared, begun: Begun) -> Runner | Crew | FreshCrew:
-    """What runs the blocks: this process, a process a contestant, or for memory a process a trial."""
-    contestants, start = {c.label: c for c in ready.contestants}, len(begun.info.starts) - 1
-    timeout_s = ready.settings.timeout_s
-    if not (ready.settings.isolate or ready.suite.of_memory):
-        return Runner(
-            contestants=contestants,
-            tasks={task.name: task for task in ready.tasks},
-            sink=begun.folder.add,
-            start=start,
-            synchronize=ready.synchronize,
-            timeout_s=timeout_s,
-        )
-    given = (ready.placement, ready.registry, ready.tasks, start, timeout_s, ready.memory_bytes)
-    jobs = {spec.label: job_of(spec, *given) for spec in ready.specs}
-    crew = FreshCrew if ready.suite.of_memory else Crew
-    return crew(jobs=jobs, contestants=contestants, sink=begun.folder.add)
 
 
 def _info(ready: Prepared, plan: Plan, starts: tuple[Start, ...]) -> RunInfo:

@@ -9,7 +9,7 @@ from suites.plan import Block, Cell, Trial
 from suites.records import Record, Sample
 from suites.slips import slips_of
 from suites.tasks import Task
-from suites.trial import TIMEOUT_S, Failure, Timing, attempt, check_shape, timed_call, warm_up
+from suites.trial import AGREEING, TIMEOUT_S, Failure, Timing, attempt, check_shape, timed_call, warm_up
 
 Sink = Callable[[Record, list[Sample]], None]
 
@@ -27,6 +27,16 @@ class Runner:
     costs: dict[Cell, float] = field(default_factory=dict)  # seconds of a trial, later ones counting more
     warmups: dict[Cell, tuple[float, ...]] = field(default_factory=dict)  # until the cell's first record takes them
     failures: dict[Cell, Failure] = field(default_factory=dict)  # cells whose warm-up failed
+    warmups_each: int = AGREEING
+
+    def foreseen_s(self, trials: Mapping[Cell, int]) -> float:
+        """As `rounds.Runs`."""
+        return cost(self.costs, trials)
+
+    def try_once(self, trial: Trial) -> None:
+        """As `rounds.Runs`."""
+        if isinstance(outcome := self.call(trial), Failure):
+            self.failures[trial.cell] = outcome
 
     def warm_up(self, trial: Trial) -> None:
         """Warm up the cell of `trial` on its very shape. A failure here stands for every trial of the cell.

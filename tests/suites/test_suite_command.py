@@ -132,12 +132,28 @@ def test_a_dry_run_prints_the_trials_and_an_estimate_and_writes_nothing(
         None,
     )
     assert cell["seconds_each"] == pytest.approx(0.4)
-    assert told["seconds"] == pytest.approx(0.4 * (3 + 30))  # warm-up and trials
+    assert told["seconds"] == pytest.approx(0.4 * (3 + 30 * 2))  # warm-up, and an untimed call before each trial
     assert not (tmp_path / "run").exists()
     assert main([*given, "--dry-run", "--budget", "5s"], registry=fakes) == 0
     table = capsys.readouterr().out.splitlines()
-    assert table[-1].startswith("9 trials in 9 of 30 rounds, about 5 s")  # 5 s = (3 + 9) × 0.4 s and a rest
+    assert table[-1].startswith("4 trials in 4 of 30 rounds, about 4 s")  # (3 + 4 × 2) × 0.4 s, and a rest
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("suite", ["latency", "batch", "prompt", "teacher_forcing"])
+def test_a_dry_run_foretells_the_seconds_that_the_run_takes(
+    suite: str, clock: VirtualClock, run_it: RunIt, task: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Where all calls of a cell take equally long: trials, warm-ups and untimed calls, and nothing else."""
+    monkeypatch.setattr("time.monotonic", lambda: clock.now_ns * 1e-9)
+    fakes = Fakes({"one": Echo(clock.sleep, 0.1), "two": Echo(clock.sleep, 0.03)})
+    shape = (suite, "--lengths", "4,8", "--batch-sizes", "1,2", "--repeats", "6", "--budget", "1000h")
+    given = ["run", *shape, "--task", str(task), "--strategies", "one,two", "--dry-run", "--json"]
+    assert main(given, registry=fakes) == 0
+    foretold, tried_s = json.loads(capsys.readouterr().out)["seconds"], clock.now_ns * 1e-9
+    run_it(fakes, *shape)
+    assert foretold == pytest.approx(clock.now_ns * 1e-9 - tried_s, rel=0.02)
 
 
 def test_a_dry_run_shows_what_will_fail(clock: VirtualClock, task: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,12 @@ from tests.suites.test_suite_plan import TASK, plan_of, setup_of
 
 def test_a_batch_suite_finishes_a_size_before_it_begins_the_next() -> None:
     plan = plan_of(*batch.plan(setup_of("ar", "ctc", batch_sizes=(4, 1, 2), lengths=(20,))))
-    sizes = [blocks[0].trials[0].cell.batch_size for blocks in plan.rounds]
-    assert sizes == [1] * 3 + [2] * 3 + [4] * 3
-    assert plan.minimum == 1  # a budget may end it after the first round of the smallest size
+    sizes = [[trial.cell.batch_size for block in blocks for trial in block.trials] for blocks in plan.rounds]
+    assert sizes == [[size] * 2 * 3 for size in (1, 2, 4)]  # two contestants, three repeats
+    assert [[trial.repeat for block in blocks for trial in block.trials] for blocks in plan.rounds] == [
+        [0, 0, 1, 1, 2, 2]
+    ] * 3
+    assert plan.minimum == 1  # a budget may end it after the smallest size
 
 
 def test_larger_batches_hold_sources_of_the_same_lengths() -> None:

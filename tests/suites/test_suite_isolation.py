@@ -1,5 +1,6 @@
 """Claims about contestants in processes of their own: the same counts, and no death but its own."""
 
+import json
 import multiprocessing
 import os
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 
 from suites import isolation
 from suites.__main__ import main
+from suites.crew import FreshCrew
+from suites.plan import Cell
 from suites.records import Record, Run, read_run
 from tests.suites.apart import MB, contestants
 from tests.suites.conftest import RunIt
@@ -135,3 +138,34 @@ def test_a_finished_memory_run_is_read_back_whole(run_it: RunIt, tmp_path: Path)
     run = memory_run(run_it)
     assert main(["validate", str(tmp_path / "run"), "--strict"]) == 0
     assert read_run(tmp_path / "run").records == run.records
+
+
+@pytest.mark.parametrize("suite", ["memory", "latency"])
+def test_a_dry_run_tries_each_shape_where_the_race_will_run_it(
+    suite: str, task: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["run", suite, "--task", str(task), "--lengths", "4", "--batch-sizes", "1,2", "--repeats", "2"]
+    strategies = "light,late,absent,killed,tells"
+    assert main([*given, "--strategies", strategies, "--isolate", "--dry-run", "--json"], registry=contestants()) == 0
+    cells = {(c["label"], c["batch_size"]): c for c in json.loads(capsys.readouterr().out)["cells"]}
+    went = {place: cell["failure"]["status"] if cell["failure"] else "ok" for place, cell in cells.items()}
+    assert went == {
+        **{("light", size): "ok" for size in (1, 2)},
+        **{("late", size): "ok" for size in (1, 2)},
+        **{("absent", size): "unsupported" for size in (1, 2)},
+        **{("tells", size): "error" for size in (1, 2)},
+        ("killed", 1): "ok",
+        ("killed", 2): "oom",
+    }
+    assert f"process {os.getpid()}" not in cells["tells", 1]["failure"]["reason"]
+    assert all(cell["seconds_each"] > 0 for place, cell in cells.items() if went[place] == "ok")
+
+
+def test_a_fresh_process_of_a_larger_batch_is_not_foreseen_to_cost_its_rows_and_is_not_warmed_up() -> None:
+    crew = FreshCrew(jobs={}, contestants={}, sink=lambda record, samples: None)
+    small, large, other = (
+        Cell("task", label, "exact", 4, size) for label, size in (("one", 1), ("one", 16), ("two", 1))
+    )
+    crew.costs[small] = 3.0
+    assert crew.foreseen_s({small: 2, large: 2, other: 2}) == 3.0 * 4
+    assert crew.warmups_each == 0

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites import iterations, latency, quality, quick, smoke
-from suites.plan import Block, Cell, Entrant, Plan, Setup, Trial, interleave, make_plan
+from suites.plan import Block, Cell, Entrant, Plan, Round, Setup, Trial, interleave, make_plan
 from suites.refusal import Refusal
 from suites.registry import SUITES, suite_named
+from suites.rounds import trials_of
 from suites.settings import Settings, parse_budget, parse_numbers
 from suites.tasks import Row, Task
 
@@ -71,8 +72,17 @@ def test_every_round_gives_each_contestant_the_same_work(name: str) -> None:
     suite = SUITES[name]
     setup = setup_of(*suite.contestants, chosen=False, suite=name, lengths=(8,), tasks=(TASK,) * len(suite.tasks))
     for blocks in plan_of(*suite.plan(setup)).rounds:
-        assert len({block.label for block in blocks}) == len(blocks)
-        assert len({tuple(sorted((t.rows, t.repeat) for t in block.trials)) for block in blocks}) == 1
+        work: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+        for trial in trials_of(blocks):
+            work.setdefault(trial.cell.label, []).append((trial.rows, trial.repeat))
+        assert len({tuple(sorted(done)) for done in work.values()}) == 1
+        assert all({t.cell.label for t in block.trials} == {block.label} for block in blocks)
+        everybody = len(work)  # one after the other, and again only once all others had their turn
+        assert all(len(set(labels(blocks[i : i + everybody]))) == everybody for i in range(0, len(blocks), everybody))
+
+
+def labels(blocks: Round) -> list[str]:
+    return [block.label for block in blocks]
 
 
 def test_the_plans_own_word_on_its_cells_is_the_sum_of_its_rounds() -> None:
