@@ -139,8 +139,12 @@ class SemiMarian(Marian):
         x = self.embed(token_ids, first_position)
         return x if block_length == 1 else x + self.block_embedding.weight[self.block_lengths.index(block_length)]
 
-    def teach(self, memory: Memory, decoder_ids: Tensor, block_length: int) -> Tensor:
-        """Teacher-forced logits, blocks seeing all of themselves and of those before: [B, T] -> [B, T, V]."""
+    def hidden(self, memory: Memory, decoder_ids: Tensor, block_length: int) -> Tensor:
+        """The decoder's states, blocks seeing all of themselves and of those before: [B, T] -> [B, T, D]."""
         blocks = torch.arange(decoder_ids.shape[1], device=decoder_ids.device) // block_length
         x = self.embed_block(decoder_ids, block_length)
-        return self.logits(self.model.decoder(x, memory, mask=blocks <= blocks[:, None]))
+        return self.model.decoder(x, memory, mask=blocks <= blocks[:, None])  # type: ignore[no-any-return]
+
+    def teach(self, memory: Memory, decoder_ids: Tensor, block_length: int) -> Tensor:
+        """Their teacher-forced logits: [B, T, V]."""
+        return self.logits(self.hidden(memory, decoder_ids, block_length))

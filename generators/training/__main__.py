@@ -4,6 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from generators.training.machine import keep_memory_and_kernels
+
 HERE = Path(__file__).parent
 
 
@@ -16,7 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.export:
             export_best(options.model, corpus, checkpoints, Path(options.export))
         else:
-            run(options.model, corpus, checkpoints, options.threads, options.device)
+            weights = Path(options.reopen) if options.reopen else None
+            run(options.model, corpus, checkpoints, options.threads, options.device, weights)
     except (OSError, ValueError) as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
@@ -37,6 +40,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--checkpoints", default="checkpoints", help="folder for what a resume needs (default: checkpoints)"
     )
+    result.add_argument(
+        "--reopen", metavar="DIR", help="no checkpoint is left: go on from the exported model in DIR/MODEL"
+    )
     result.add_argument("--export", metavar="DIR", help="train nothing; write the best model so far to DIR/MODEL")
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--device", default="cpu")
@@ -44,4 +50,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    keep_memory_and_kernels()
     sys.exit(main())

@@ -15,6 +15,7 @@ from generators.models.text import Codec
 
 MAX_PASSAGE_TOKENS = 200  # target tokens; the longest text the shipped models are trained to write
 MAX_VERSES = 8
+WIDTH_STEP = 4  # batches are as wide as a multiple of it: few shapes, so that their products' kernels are seldom new
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,6 @@ def collate(examples: Sequence[Example], pad_token_id: int, eos_token_id: int, d
 
 
 def pad_rows(rows: Sequence[Sequence[int]], pad_token_id: int) -> Tensor:
-    """Rows of ids as one tensor, padded on the right: [B, longest]."""
-    longest = max(len(row) for row in rows)
-    return torch.tensor([[*row, *[pad_token_id] * (longest - len(row))] for row in rows], dtype=torch.long)
+    """Rows of ids as one tensor, padded on the right to the longest and on to a whole number of steps: [B, width]."""
+    width = -(-max(len(row) for row in rows) // WIDTH_STEP) * WIDTH_STEP
+    return torch.tensor([[*row, *[pad_token_id] * (width - len(row))] for row in rows], dtype=torch.long)

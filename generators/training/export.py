@@ -20,11 +20,12 @@ from generators.training.teacher import teacher_update
 
 
 def note_start(name: str, folder: Path, threads: int, device: str, n_beyond_canvas: int | None) -> None:
-    """Append a line to `starts.jsonl`: the rules, commit and machine of this start or resume.
+    """Append a line to `starts.jsonl`: the rules, texts, commit and machine of this start or resume.
 
     `n_beyond_canvas` is how many training targets are longer than their canvas, None where the model has none.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    reopened = folder / "reopened.json"
     start = {
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "commit": git("rev-parse", "HEAD"),
@@ -36,6 +37,9 @@ def note_start(name: str, folder: Path, threads: int, device: str, n_beyond_canv
         "machine": platform.machine(),
         "torch": torch.__version__,
         "targets_beyond_canvas": n_beyond_canvas,
+        "teacher_update": teacher_update(folder.parent) if RECIPES[name].parent else None,
+        "distilled_sha256": distilled_hash(folder.parent) if RECIPES[name].distilled else None,
+        "reopened": json.loads(reopened.read_text(encoding="utf-8")) if reopened.is_file() else None,
     }
     with (folder / "starts.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(start) + "\n")

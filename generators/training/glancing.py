@@ -21,7 +21,8 @@ SHOWN = 0.5  # shown tokens for each one that was wrong
 def nat_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
     """Cross-entropy of the tokens that are not shown, each given the source and the shown ones, plus the length's."""
     model = narrowed(model, NatMarian)
-    targets, lengths = batch.target_ids[:, :-1], batch.target_lengths
+    lengths = batch.target_lengths
+    targets = batch.target_ids[:, : int(lengths.max())]
     real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
     memory = model.encode(batch.source_ids)
     with torch.no_grad():
@@ -29,7 +30,7 @@ def nat_loss(model: Marian, batch: Batch, random: torch.Generator) -> Tensor:
     shown = choose_shown(wrong, real, random)
     hidden = model.hidden(memory, lengths, Glance(targets, shown))
     hidden_places = real & ~shown
-    loss = smoothed(model.logits(hidden[hidden_places]), targets[hidden_places])
+    loss = smoothed(model, hidden[hidden_places], targets[hidden_places])
     return loss + LENGTH_WEIGHT * length_loss(model, memory, lengths)
 
 

@@ -18,6 +18,7 @@ from generators.training.losses import Loss
 from generators.training.recipes import Schedule
 
 State = dict[str, Tensor]
+REOPENED_WARMUP = 200  # updates; Adam's averages of squares (beta 0.98) know a gradient's size after some 100
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class Progress:
     best_update: int = 0
     curve: list[tuple[int, float]] = field(default_factory=list)  # (update, valid BLEU)
     checkpoints: list[State] = field(default_factory=list)  # the last few, oldest first
+    reopened_at: int = 0  # the update at which exported weights took the place of lost checkpoints (see `reopen.py`)
 
     def stopped_by(self, schedule: Schedule) -> str | None:
         """Why training is over, or None while it goes on."""
@@ -63,11 +65,16 @@ def initialise(model: Marian, seed: int, parent: State | None) -> None:
                 own[name].copy_(value)
 
 
-def learning_rate(update: int, schedule: Schedule) -> float:
-    """Linear warm-up, then decay with the inverse square root of the update (Vaswani et al. 2017, section 5.3)."""
-    return schedule.peak_learning_rate * min(
+def learning_rate(update: int, schedule: Schedule, reopened_at: int = 0) -> float:
+    """Linear warm-up, then decay with the inverse square root of the update (Vaswani et al. 2017, section 5.3).
+
+    Reopened trained weights meet an optimiser that knows nothing of them yet: full steps at once would undo them, so
+    the rate rises to its place again, in a straight line.
+    """
+    rate = schedule.peak_learning_rate * min(
         update / schedule.warmup_updates, math.sqrt(schedule.warmup_updates / update)
     )
+    return rate * min(1.0, (update - reopened_at) / REOPENED_WARMUP) if reopened_at else rate
 
 
 def train(
@@ -80,7 +87,7 @@ def train(
     say: Callable[[str], None],
 ) -> Progress:
     """Train until a stopping rule holds; `folder` then has `state.pt`, `best.pt` (mean weights) and `curve.json`."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    optimizer = adam(model)
     random = torch.Generator().manual_seed(schedule.seed)
     progress = resume(folder, model, optimizer, random)
     keep_padding_zero(model)
@@ -88,7 +95,7 @@ def train(
     for batch_examples in batches(examples, progress, schedule):
         progress.update += 1
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(progress.update, schedule)
+            group["lr"] = learning_rate(progress.update, schedule, progress.reopened_at)
         value = update(model, optimizer, loss, batch_examples, random, schedule)
         progress.tokens += sum(len(example.target_ids) + 1 for example in batch_examples)
         progress.seconds = seconds_before + time.monotonic() - started
@@ -102,6 +109,10 @@ def train(
                 say(f"stopped by {reason}; best valid BLEU {progress.best_bleu:.2f} at update {progress.best_update}")
                 break
     return progress
+
+
+def adam(model: Marian) -> torch.optim.Optimizer:
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
 
 def batches(examples: Sequence[Example], progress: Progress, schedule: Schedule) -> Iterator[list[Example]]:
@@ -157,13 +168,20 @@ def evaluate(
     if bleu > progress.best_bleu:
         progress.best_bleu, progress.best_update = bleu, progress.update
         save(average, folder / "best.pt")
+    checkpoint(folder, current, optimizer, random, progress)
+    say(f"update {progress.update}: valid BLEU {bleu:.2f} (best {progress.best_bleu:.2f} at {progress.best_update})")
+
+
+def checkpoint(
+    folder: Path, current: State, optimizer: torch.optim.Optimizer, random: torch.Generator, progress: Progress
+) -> None:
+    """Save all that a resume needs, and the curve for people to read."""
     values = {name: getattr(progress, name) for name in Progress.__slots__}
     save({"model": current, "optimizer": optimizer.state_dict(), "random": random.get_state(),
           "dropout": torch.get_rng_state(), "cuda_dropout": cuda_random(), "progress": values},
          folder / "state.pt")  # fmt: skip
     curve = {name: value for name, value in values.items() if name != "checkpoints"}
     (folder / "curve.json").write_text(json.dumps(curve) + "\n", encoding="utf-8")
-    say(f"update {progress.update}: valid BLEU {bleu:.2f} (best {progress.best_bleu:.2f} at {progress.best_update})")
 
 
 def resume(folder: Path, model: Marian, optimizer: torch.optim.Optimizer, random: torch.Generator) -> Progress:

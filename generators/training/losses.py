@@ -5,16 +5,15 @@ from itertools import pairwise
 from typing import TypeVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from generators.models.heads import CmlmMarian, CtcMarian, LengthMarian, SemiMarian
-from generators.models.marian import Marian, Memory
+from generators.models.marian import Marian, Memory, causal_mask
+from generators.training import output
 from generators.training.data import Batch, Example
 
 LABEL_SMOOTHING = 0.1
 LENGTH_WEIGHT = 0.1  # of the length's loss beside the tokens'
-IGNORED = -100
 
 M = TypeVar("M", bound=Marian)
 Loss = Callable[[Marian, Batch, torch.Generator], Tensor]
@@ -24,7 +23,9 @@ def ar_loss(model: Marian, batch: Batch, _: torch.Generator, smoothing: float = 
     """Cross-entropy of each token given the true ones before it."""
     start = torch.full_like(batch.target_ids[:, :1], model.config.decoder_start_token_id)
     decoder_ids = torch.cat([start, batch.target_ids[:, :-1]], dim=1)
-    return smoothed(model(batch.source_ids, decoder_ids), without_padding(batch, model), smoothing)
+    x = model.embed(decoder_ids)
+    hidden = model.model.decoder(x, model.encode(batch.source_ids), mask=causal_mask(x))
+    return smoothed(model, hidden, without_padding(batch, model), smoothing)
 
 
 def ctc_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
@@ -39,13 +40,10 @@ def ctc_loss(model: Marian, batch: Batch, _: torch.Generator) -> Tensor:
 
 def ctc_nats(model: CtcMarian, hidden: Tensor, batch: Batch, canvas_lengths: Tensor) -> Tensor:
     """The loss itself, from the decoder's states [B, C, D]."""
-    # to turn the logits instead of the states costs a tenth of an update
-    log_probs = F.log_softmax(model.logits(hidden.transpose(0, 1)).float(), dim=-1)  # [C, B, V]
-    loss = F.ctc_loss(
-        log_probs, batch.target_ids, canvas_lengths, batch.target_lengths,
-        blank=model.blank_token_id, reduction="sum", zero_infinity=True,
+    return output.ctc(
+        hidden, model.output, model.final_logits_bias[0], batch.target_ids,
+        canvas_lengths, batch.target_lengths, model.blank_token_id,
     )  # fmt: skip
-    return loss / batch.target_lengths.sum()
 
 
 def without_alignment(examples: Sequence[Example], upsampling: int) -> int:
@@ -67,7 +65,7 @@ def cmlm_loss(model: Marian, batch: Batch, random: torch.Generator, smoothing: f
     masked = choose_masks(real, batch.target_lengths, random)
     memory = model.encode(batch.source_ids)
     hidden = model.hidden(targets.masked_fill(masked, model.mask_token_id), memory, real[:, None, None, :])
-    tokens = smoothed(model.logits(hidden[masked]), targets[masked], smoothing)
+    tokens = smoothed(model, hidden[masked], targets[masked], smoothing)
     return tokens + LENGTH_WEIGHT * length_loss(model, memory, batch.target_lengths)
 
 
@@ -100,16 +98,18 @@ def block_loss(model: SemiMarian, batch: Batch, size: int) -> Tensor:
     n_places = -(-batch.target_ids.shape[1] // size) * size
     starts = batch.target_ids.new_full((len(batch.target_ids), size), model.config.decoder_start_token_id)
     decoder_ids = torch.cat([starts, batch.target_ids], dim=1)[:, :n_places]
-    logits = model.teach(model.encode(batch.source_ids), decoder_ids, size)
-    return smoothed(logits[:, : batch.target_ids.shape[1]], without_padding(batch, model))
+    hidden = model.hidden(model.encode(batch.source_ids), decoder_ids, size)
+    return smoothed(model, hidden[:, : batch.target_ids.shape[1]], without_padding(batch, model))
 
 
 def without_padding(batch: Batch, model: Marian) -> Tensor:
-    return batch.target_ids.masked_fill(batch.target_ids == model.config.pad_token_id, IGNORED)
+    return batch.target_ids.masked_fill(batch.target_ids == model.config.pad_token_id, output.IGNORED)
 
 
-def smoothed(logits: Tensor, targets: Tensor, smoothing: float = LABEL_SMOOTHING) -> Tensor:
-    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
+def smoothed(model: Marian, hidden: Tensor, targets: Tensor, smoothing: float = LABEL_SMOOTHING) -> Tensor:
+    """The smoothed cross-entropy of what the output layer says of the decoder's states, a target."""
+    bias = model.final_logits_bias[0]
+    return output.cross_entropy(hidden.flatten(0, -2), model.output, bias, targets.flatten(), smoothing)
 
 
 def narrowed(model: Marian, wanted: type[M]) -> M:

@@ -17,6 +17,7 @@ from generators.training.glancing import ctc_glancing_loss, nat_loss
 from generators.training.loop import initialise, train
 from generators.training.losses import Loss, ar_loss, cmlm_loss, ctc_loss, semi_loss, without_alignment
 from generators.training.recipes import CTC_UPSAMPLING, RECIPES, VOCAB_SIZE, Recipe, Schedule, model_values
+from generators.training.reopen import reopen
 from generators.training.teacher import teacher_state
 from generators.training.vocabulary import train_vocabulary
 
@@ -31,10 +32,15 @@ LOSSES: dict[tuple[str | None, bool], Loss] = {  # by head, and by whether true 
 VALID_VERSES, VALID_PASSAGES = 250, 30
 
 
-def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str) -> None:
-    """Train recipe `name` on `corpus`, distilling its teacher first where that is missing; export the best model."""
+def run(name: str, corpus: Path, checkpoints: Path, threads: int, device: str, weights: Path | None = None) -> None:
+    """Train recipe `name` on `corpus`, distilling its teacher first where that is missing; export the best model.
+
+    With `weights`, a folder of exported models, it goes on from the one there.
+    """
     prepare_torch(Placement(device=device, threads=threads))
     recipe, folder = known(name), home_of(corpus, checkpoints)
+    if weights is not None:
+        reopen(name, weights, corpus, folder)
     pairs = read_pairs(split_file(corpus, "train"))
     codec = vocabulary(pairs, folder)
     parent = teacher_state(folder) if recipe.parent else None

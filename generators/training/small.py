@@ -17,7 +17,7 @@ import torch
 from generators.models.files import build_model, save_model
 from generators.models.text import load_codec
 from generators.training.data import Example, Pair, collate, encode_pairs, read_pairs
-from generators.training.loop import initialise, keep_padding_zero
+from generators.training.loop import adam, initialise, keep_padding_zero
 from generators.training.losses import ar_loss, cmlm_loss
 from generators.training.recipes import RECIPES, Schedule, model_values
 from generators.training.vocabulary import train_vocabulary
@@ -63,7 +63,7 @@ def train_one(name: str, examples: Sequence[Example], vocab_size: int, out: Path
     model = build_model(values)
     initialise(model, SCHEDULE.seed, None)
     keep_padding_zero(model)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    optimizer = adam(model)
     draw, masks = random.Random(SCHEDULE.seed), torch.Generator().manual_seed(SCHEDULE.seed)
     loss, n_updates = MODELS[name]
     for n in range(1, n_updates + 1):

@@ -172,6 +172,6 @@ def test_what_no_position_reaches_is_left_out_and_said(capsys: pytest.CaptureFix
 
 def test_a_batch_is_padded_on_the_right_with_its_ends_in_place() -> None:
     batch = collate([Example((5, 6, 0), (7,)), Example((5, 0), (8, 9, 7))], 59, 0, "cpu")
-    assert batch.source_ids.tolist() == [[5, 6, 0], [5, 0, 59]]
+    assert batch.source_ids.tolist() == [[5, 6, 0, 59], [5, 0, 59, 59]]
     assert batch.target_ids.tolist() == [[7, 0, 59, 59], [8, 9, 7, 0]]
     assert batch.target_lengths.tolist() == [1, 3]
