@@ -114,7 +114,8 @@ doctor: ## what this machine has, and what it lacks
 	say chromium "$$({ $(FIND_CHROMIUM); } || echo 'MISSING: browser tests will be skipped')"; \
 	if [ ! -e $(STAMP) ]; then say $(VENV) "MISSING or half made: make setup"; exit; fi; say $(VENV) ready; \
 	say torch "$$($(BIN)/python -c 'import torch; print(torch.__version__, "on", torch.get_num_threads(), "threads, CUDA:", torch.cuda.is_available())')"; \
-	say ctranslate2 "$$($(BIN)/python -c 'import ctranslate2; print(ctranslate2.__version__)' 2>/dev/null || echo 'MISSING: the race runs without that engine')"
+	say ctranslate2 "$$($(BIN)/python -c 'import ctranslate2; print(ctranslate2.__version__)' 2>/dev/null || echo 'MISSING: the race runs without that engine')"; \
+	say onnxruntime "$$($(BIN)/python -c 'import onnx, onnxruntime; print(onnxruntime.__version__)' 2>/dev/null || echo 'MISSING: engine=onnx takes no part')"
 
 $(STAMP): $(if $(wildcard $(BIN)/python),,always)
 	@set -e; die() { echo "setup: $$1" >&2; exit 2; }; \
@@ -134,4 +135,5 @@ $(STAMP): $(if $(wildcard $(BIN)/python),,always)
 	[ "$$TORCH" != cpu ] || pip --no-deps --index-url https://download.pytorch.org/whl/cpu torch; \
 	pip -e '.[dev]'; \
 	pip --only-binary=:all: ctranslate2 || echo "setup: WARNING: no CTranslate2 here; the race runs without that engine" >&2; \
+	pip --only-binary=:all: onnx onnxruntime || echo "setup: WARNING: no ONNX Runtime here; engine=onnx takes no part" >&2; \
 	touch $(STAMP)

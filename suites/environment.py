@@ -14,7 +14,7 @@ from suites.records import Start
 from suites.refusal import Refusal
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("torch", "transformers", "ctranslate2", "sentencepiece", "sacrebleu", "numpy")
+PACKAGES = ("torch", "transformers", "ctranslate2", "onnxruntime", "sentencepiece", "sacrebleu", "numpy")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",

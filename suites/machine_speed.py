@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suites.contestants import Contestant
 from suites.records import Bandwidth, MachineSpeed
@@ -19,8 +19,13 @@ def shapes(contestants: Iterable[Contestant], dtype: str) -> dict[str, dict[str,
     """The shape of each loaded contestant that names its weights, by label; an engine may have its own dtype."""
     from generators.shape import shape_of
 
-    named = ((c.label, c.config) for c in contestants if c.loaded and "weights" in c.config)
+    named = ((c.label, c.config) for c in contestants if c.loaded and "weights" in c.config and _has_roofs(c.config))
     return {label: shape_of(config["weights"], config.get("compute_type", dtype)) for label, config in named}
+
+
+def _has_roofs(config: dict[str, Any]) -> bool:
+    """False for int8 passes: what is measured here is no roof over them."""
+    return config.get("engine") != "onnx_int8"
 
 
 def machine_speed(device: str, dtype: str, synchronize: Callable[[], None]) -> MachineSpeed:

@@ -104,12 +104,11 @@ def test_a_failed_install_leaves_no_stamp_and_is_tried_again(house: House) -> No
     assert len(house.stamps()) == 1
 
 
-def test_a_missing_ctranslate2_is_one_warning(house: House) -> None:
-    done = house.make("setup", BREAK="ctranslate2")
+@pytest.mark.parametrize(("package", "named"), [("ctranslate2", "CTranslate2"), ("onnxruntime", "ONNX Runtime")])
+def test_a_missing_engine_is_one_warning(house: House, package: str, named: str) -> None:
+    done = house.make("setup", BREAK=package)
     assert done.returncode == 0
-    assert [line for line in done.stderr.splitlines() if "WARNING" in line and "CTranslate2" in line] == [
-        done.stderr.strip()
-    ]
+    assert [line for line in done.stderr.splitlines() if "WARNING" in line and named in line] == [done.stderr.strip()]
     assert len(house.stamps()) == 1
 
 
@@ -148,7 +147,7 @@ def test_a_python_without_venv_is_named(house: House) -> None:
 def test_only_torch_comes_from_the_small_index(house: House) -> None:
     house.make("setup", "TORCH=cpu")
     installs = [line for line in house.asked() if "<pip>" in line]
-    assert ["<--index-url>" in line for line in installs] == [True, False, False]
+    assert ["<--index-url>" in line for line in installs] == [True, False, False, False]
     assert installs[0].endswith("<torch>")
 
 

@@ -25,9 +25,9 @@ from generators.base import (
     Stopwatch,
     require,
 )
-from generators.models.files import load_model
 from generators.models.heads import CtcMarian
 from generators.models.inputs import encode, forbidden
+from generators.models.onnx_engine import check_engine, load_on
 from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit, nothing
 from generators.strategies.prefix_beam import prefix_beam_search
@@ -37,10 +37,12 @@ from generators.tracing import slots
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CtcConfig:
     beam_size: int = 1  # 1: the best alignment's text; more: prefixes that advance together, on the host
+    engine: str = "torch"  # what computes the passes (`onnx_engine.py`)
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:
             raise ValueError(f"beam_size must be 1 or more, got {self.beam_size}")
+        check_engine(self.engine)
 
 
 class Ctc:
@@ -63,7 +65,7 @@ class Ctc:
 
     @classmethod
     def load(cls, folder: Path, config: CtcConfig, placement: Placement) -> tuple[Self, Codec]:
-        model = load_model(folder, CtcMarian, device=placement.device, dtype=placement.dtype)
+        model = load_on(config.engine, folder, CtcMarian, placement)
         codec = load_codec(folder)
         return cls(model, codec, config), codec
 

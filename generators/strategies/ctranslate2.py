@@ -4,10 +4,7 @@ https://github.com/OpenNMT/CTranslate2; int8 as in Bhandare et al. 2019, https:/
 are converted on first use into a cache folder keyed by their hash.
 """
 
-import hashlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +21,8 @@ from generators.base import (
     Unsupported,
     require,
 )
-from generators.models.files import WEIGHTS, file_hash, read_ar_config
+from generators.models.conversions import kept
+from generators.models.files import WEIGHTS, read_ar_config
 from generators.models.inputs import check
 from generators.models.marian import MarianConfig
 from generators.models.text import Codec, load_codec
@@ -100,26 +98,11 @@ def converted(folder: Path, shape: MarianConfig) -> Path:
     """
     if not shape.pad_token_id == shape.decoder_start_token_id == shape.vocab_size - 1:
         raise ValueError(f"{folder}: CTranslate2 takes the last id for padding and starts from it; this model does not")
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arnar" / "ctranslate2"
-    files = (WEIGHTS, "config.json", "vocab.json")
-    target = home / hashlib.sha256("".join(file_hash(folder / name) for name in files).encode()).hexdigest()[:24]
-    if not target.is_dir():
-        try:
-            convert(folder, target)
-        except OSError as error:
-            raise ValueError(f"cannot keep converted weights in {home} ({error}); set XDG_CACHE_HOME") from None
-    return target
+    files = [folder / name for name in (WEIGHTS, "config.json", "vocab.json")]
+    return kept("ctranslate2", files, lambda target: convert(folder, target))
 
 
 def convert(folder: Path, target: Path) -> None:
-    """Write `target` whole or not at all, and leave it alone where another process was first."""
     from ctranslate2.converters import TransformersConverter
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".half-") as half_made:
-        TransformersConverter(str(folder)).convert(f"{half_made}/model", quantization="float32")
-        try:
-            Path(half_made, "model").replace(target)
-        except OSError:
-            if not target.is_dir():
-                raise
+    TransformersConverter(str(folder)).convert(str(target), quantization="float32")

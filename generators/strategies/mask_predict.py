@@ -24,10 +24,10 @@ from generators.base import (
     Stopwatch,
     require,
 )
-from generators.models.files import load_model
 from generators.models.heads import CmlmMarian, LengthMarian
 from generators.models.inputs import encode, forbidden
 from generators.models.marian import Marian, Memory
+from generators.models.onnx_engine import check_engine, load_on
 from generators.models.text import Codec, load_codec
 from generators.stopping import answer, limit, nothing
 from generators.strategies.rescoring import NO_SCORER, load_scorer, select
@@ -39,12 +39,14 @@ class MaskPredictConfig:
     n_iterations: int = 4  # decoder passes
     length_beam: int = 3  # lengths tried side by side; 1 where the length is set
     scorer: str = NO_SCORER  # weights of an autoregressive model that chooses among them (`rescoring.py`)
+    engine: str = "torch"  # what computes the passes (`onnx_engine.py`), a scorer's excepted
 
     def __post_init__(self) -> None:
         if self.n_iterations < 1 or self.length_beam < 1:
             raise ValueError(
                 f"n_iterations and length_beam must be 1 or more, got {self.n_iterations} and {self.length_beam}"
             )
+        check_engine(self.engine)
 
     @property
     def other_weights(self) -> tuple[str, ...]:
@@ -78,7 +80,7 @@ class MaskPredict:
 
     @classmethod
     def load(cls, folder: Path, config: MaskPredictConfig, placement: Placement) -> tuple[Self, Codec]:
-        model = load_model(folder, CmlmMarian, device=placement.device, dtype=placement.dtype)
+        model = load_on(config.engine, folder, CmlmMarian, placement)
         codec = load_codec(folder)
         return cls(model, codec, config, load_scorer(config.scorer, folder, placement)), codec
 

@@ -35,8 +35,16 @@ def test_a_divergence_is_shown_where_it_begins(monkeypatch: pytest.MonkeyPatch) 
     for divergence in found.divergences:
         assert divergence.position == 2
         assert divergence.ours != divergence.theirs
-        assert divergence.gap > 0
+        assert divergence.gap is not None and divergence.gap > 0
     assert len(list(agreement.lines(found))) == 3
+
+
+def test_a_parallel_engine_is_compared_with_its_own_strategy() -> None:
+    config = {"engine": "onnx", "weights": "ctc"}
+    assert agreement.counterpart("ctc:beam_size=3:engine=onnx", config) == "ctc:beam_size=3"
+    assert agreement.counterpart("ctranslate2:compute_type=int8", {"weights": "ar_shallow"}) == "ar:weights=ar_shallow"
+    found = agreement.agreement("ctc", load_task("verse"), 2, Placement())
+    assert (found.ours, found.identical) == ("ctc", 2)
 
 
 def test_an_unknown_engine_is_refused_in_one_line() -> None:
