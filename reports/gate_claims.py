@@ -65,10 +65,9 @@ def check_claims(options: Namespace, ends_at: float, say: Callable[[str], None],
         untimed_calls=1,
     )  # fmt: skip
     look_at(findings, session)
-    options.out.mkdir(parents=True, exist_ok=True)
     kept = [{"claim": str(one.claim), "verdict": one.word, "log_ratios": one.logs} for one in findings]
+    print(json.dumps(kept) if options.json else "\n".join(map(str, findings)), flush=True)
     (options.out / "ratio.json").write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    print(json.dumps(kept) if options.json else "\n".join(map(str, findings)))
     words = {one.word for one in findings}
     return REGRESSION if "FAILS" in words else INCONCLUSIVE if "INCONCLUSIVE" in words and options.strict else 0
 

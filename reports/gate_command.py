@@ -10,7 +10,7 @@ from types import FrameType
 from reports.gate import AGAIN, BASE, HEAD
 from reports.gate_claims import check_claims
 from reports.gate_exact import LENGTHS, Counted, against_base, against_file, count, read_baseline, write_baseline
-from reports.gate_files import Outcome, write
+from reports.gate_files import Outcome, files
 from reports.gate_looks import Verdict, verdicts
 from reports.gate_session import DEFAULT, Session
 from reports.gate_tree import NoBase, base_tree, head_commit
@@ -51,6 +51,7 @@ def _gate(options: Namespace) -> int:
     if options.write_baseline:
         print(write_baseline(count([Side(HEAD, ROOT)], options.device)[HEAD]))
         return FINE
+    options.out.mkdir(parents=True, exist_ok=True)  # now, and not after minutes of measuring
     if options.ratio:
         return check_claims(options, time.monotonic() + parse_budget(options.budget), _say)
     if options.exact:
@@ -141,10 +142,12 @@ def exit_code(outcome: Outcome, *, strict: bool, allow_changes: bool) -> int:
 
 
 def _finish(options: Namespace, outcome: Outcome) -> int:
-    """Write the files, say the verdicts, and return the exit code."""
+    """Say the verdicts, write the files, and return the exit code. What was found is said even where no file can be."""
     said = lines(outcome)
-    text = write(outcome, options, said)
-    print(text if options.json else "\n".join(visible(one) for one in said))
+    written = files(outcome, options, said)
+    print(written["gate.json"] if options.json else "\n".join(visible(one) for one in said), flush=True)
+    for name, text in written.items():
+        (options.out / name).write_text(text, encoding="utf-8")
     return exit_code(outcome, strict=options.strict, allow_changes=options.allow_changes)
 
 

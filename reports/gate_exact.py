@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reports.gate import HEAD
 from reports.gate_tree import NoBase
 from reports.gate_workers import ROOT, Side, WorkerFailed, workers
 
@@ -43,7 +44,8 @@ def count(sides: Sequence[Side], device: str) -> dict[str, Counted]:
                 started[side][0].send({"do": "count", "cell": index})
             for side in asked:
                 answers[side].append(started[side][0].receive())
-    return {side: _counted(side, names[side], answers[side], said) for side, (_, said) in started.items()}
+    order = sorted(started, key=lambda side: side != HEAD)  # of what both cannot load, the head is told first
+    return {side: _counted(side, names[side], answers[side], started[side][1]) for side in order}
 
 
 def _counted(side: str, names: Sequence[str], answers: Sequence[dict[str, Any]], said: dict[str, Any]) -> Counted:
@@ -73,7 +75,10 @@ def against_file(head: Counted, committed: Mapping[str, Counters]) -> list[str]:
 
 
 def against_base(head: Counted, base: Counted, committed: Mapping[str, Counters]) -> tuple[list[str], list[str]]:
-    """What differs between base and head: what is refused, and what the committed counters say is meant."""
+    """What differs between base and head: what is refused, and what the committed counters say is meant.
+
+    Where they agree with the base, what differs from it is found by `against_file` and not said twice.
+    """
     if base.failed:
         name, reason = next(iter(base.failed.items()))
         raise NoBase(f"the base cannot run {name}: {reason}")
@@ -81,8 +86,9 @@ def against_base(head: Counted, base: Counted, committed: Mapping[str, Counters]
     meant: list[str] = []
     for name in sorted(base.fixed.keys() & head.fixed.keys()):
         refused += _differences(name, base.kernel[name], head.kernel[name], "at the base")
-        changed = _differences(name, base.fixed[name], head.fixed[name], "at the base")
-        (meant if committed.get(name) == head.fixed[name] else refused).extend(changed)
+        if committed.get(name) != base.fixed[name]:  # else `against_file` says it
+            changed = _differences(name, base.fixed[name], head.fixed[name], "at the base")
+            (meant if committed.get(name) == head.fixed[name] else refused).extend(changed)
     return refused, meant
 
 

@@ -35,22 +35,19 @@ class Outcome:
         return replace(self, verdicts=verdicts, notes=tuple(notes), strategies=tuple(strategies))
 
 
-def write(outcome: Outcome, options: Namespace, said: Sequence[str]) -> str:
-    """The text of gate.json, which now lies in the folder with the other files."""
+def files(outcome: Outcome, options: Namespace, said: Sequence[str]) -> dict[str, str]:
+    """What each file of the folder holds, by name."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     origin = Origin(head_commit(), is_dirty(), now, {"cpu": platform.processor() or platform.machine()})
     text = json.dumps(as_json(outcome, options, origin), allow_nan=False, indent=1) + "\n"
-    options.out.mkdir(parents=True, exist_ok=True)
-    files = {
+    found = {
         "gate.json": text,
         "gate.md": markdown(outcome.verdicts, said),
         "junit.xml": junit(outcome.verdicts, outcome.exact),
     }
     if timings := head_timings(outcome.verdicts):
-        files |= {f"{name}.json": writer(timings, origin) for name, writer in TIMING_FORMATS.items()}
-    for name, content in files.items():
-        (options.out / name).write_text(content, encoding="utf-8")
-    return text
+        found |= {f"{name}.json": writer(timings, origin) for name, writer in TIMING_FORMATS.items()}
+    return found
 
 
 def head_timings(verdicts: Mapping[str, Verdict]) -> list[Timing]:

@@ -4,6 +4,7 @@ The worktree holds `generators` alone, and in it the head's own weights: the gat
 same models. Nothing is written to the repository's configuration, and no hook runs.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from reports.gate_workers import ROOT, undisturbed
 CODE = "generators/registry.py"  # where a commit has this, it has something to compare with
 WEIGHTS = "generators/weights"
 SPARSE = ("/generators/", f"!/{WEIGHTS}/", "!/generators/training/")
+PREFIX = "arnar-gate-"
 QUIET = ("--no-optional-locks", "-c", "core.hooksPath=/dev/null")
 BY_PATTERNS = ("-c", "core.sparseCheckout=true", "-c", "core.sparseCheckoutCone=false")
 
@@ -40,12 +42,17 @@ def base_tree(revision: str, root: Path = ROOT) -> Iterator[Base]:
     Raises NoBase without git, without that commit, or where it holds no code to compare with.
     """
     commit = common_commit(revision, root)
-    folder = Path(tempfile.mkdtemp(prefix="arnar-gate-"))
+    for stale in _stale(root):
+        _remove(stale, root)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    lock = _lock(folder)
     try:
         tree = _check_out(commit, folder / "base", root)
         yield Base(tree, commit, notes(commit, root))
     finally:
         _remove(folder, root)
+        if lock is not None:
+            os.close(lock)
 
 
 def common_commit(revision: str, root: Path = ROOT) -> str:
@@ -94,6 +101,34 @@ def _remove(folder: Path, root: Path) -> None:
             shutil.rmtree(folder / "base", ignore_errors=True)
             _git(root, "worktree", "prune")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stale(root: Path) -> list[Path]:
+    """The folders of gates that were killed: their worktrees are still registered, and nobody holds their lock."""
+    listed = (_git(root, "worktree", "list", "--porcelain") or "").splitlines()
+    folders = [Path(line.removeprefix("worktree ")).parent for line in listed if line.startswith("worktree ")]
+    return [folder for folder in folders if folder.name.startswith(PREFIX) and _free(folder)]
+
+
+def _free(folder: Path) -> bool:
+    lock = _lock(folder)
+    if lock is not None:
+        os.close(lock)
+    return lock is not None or not folder.is_dir()
+
+
+def _lock(folder: Path) -> int | None:
+    """A descriptor that holds the folder's lock until it is closed or its process ends; None where another holds it."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _must(root: Path, *arguments: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from metrics.bounds import mean_bounds
 from reports.gate import Block, Reading, Round, judge
-from reports.gate_files import Outcome, write
+from reports.gate_files import Outcome, files
 from reports.gate_looks import ALPHA, LOOKS, Verdict, verdicts
 from tests.gate.synthetic_pairs import block, plain, times
 
@@ -27,8 +27,13 @@ def make() -> dict[str, Verdict]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("gate")
     outcome = Outcome(exact=("x|y@16: <b>gone</b>",), notes=(), cells=28, base="0" * 40, verdicts=make())
-    write(outcome, Namespace(out=out, device="cpu", seed=0, budget="5m"), ["note: a | b <script>"])
+    write(out, outcome, "note: a | b <script>")
     return out
+
+
+def write(out: Path, outcome: Outcome, said: str) -> None:
+    for name, text in files(outcome, Namespace(device="cpu", seed=0, budget="5m"), [said]).items():
+        (out / name).write_text(text)
 
 
 def test_every_verdict_can_be_taken_again_from_the_file(folder: Path) -> None:
@@ -96,10 +101,6 @@ def test_bounds_that_are_infinite_are_null_in_the_file(tmp_path: Path) -> None:
         ),
     )
     assert mean_bounds([1.0], 0.1).upper == float("inf")
-    write(
-        Outcome(exact=(), notes=(), cells=1, verdicts=short),
-        Namespace(out=tmp_path, device="cpu", seed=0, budget="1s"),
-        [],
-    )
+    write(tmp_path, Outcome(exact=(), notes=(), cells=1, verdicts=short), "")
     kept = json.loads((tmp_path / "gate.json").read_text())
     assert kept["strategies"]["ar"]["judgement"]["log_effect"][1:] == [None, None]
