@@ -1,7 +1,8 @@
 """Every strategy by name, and how a person names an entry in the race: `STRATEGY[:knob=value]*`.
 
 `mask_predict:n_iterations=10:weights=cmlm` is the strategy `mask_predict` with two knobs set. `weights` is a knob of
-all: a shipped model's name, a folder, or a name on the model hub. Nothing here imports torch before something is built.
+all: a shipped model's name, a folder, or a name on the model hub; so are `dtype` and `threads`, where an entry is to
+have others than the run. Nothing here imports torch before something is built.
 """
 
 import dataclasses
@@ -18,6 +19,7 @@ from generators.models.text import Codec
 
 Cache = Literal["none", "exact", "approximate"]
 SHIPPED = Path(__file__).parent / "weights"
+COMMON = ("weights", "dtype", "threads")  # knobs of every strategy
 UNSHIPPED = ("nat", "semi_ar", "ar_draft", "ctc_glancing")  # names of recipes whose weights do not lie there yet
 
 
@@ -123,6 +125,14 @@ class Loaded:
     config: dict[str, Any]  # every knob as resolved, `weights` among them
     weights_sha256: str  # a drafter's or scorer's behind it, joined by +
     cache: Cache
+    threads: int | None = None  # torch's, while it runs; None where torch has no part in it
+
+    def take_over(self) -> None:
+        """Give torch this strategy's threads: to be called before it is timed, where others may have run."""
+        if self.threads is not None:
+            import torch
+
+            torch.set_num_threads(self.threads)
 
 
 def parse(text: str) -> Spec:
@@ -141,7 +151,7 @@ def parse(text: str) -> Spec:
 
 def build(spec: Spec, placement: Placement | None = None) -> Loaded:
     """The strategy, loaded. Raises ValueError for a bad knob or bad weights, ImportError for a missing engine."""
-    placement = placement or Placement()
+    placement, own = own_placement(spec, placement or Placement())
     prepare_torch(placement)
     strategy = STRATEGIES[spec.strategy]
     module, _, name = strategy.implementation.partition(":")
@@ -155,10 +165,20 @@ def build(spec: Spec, placement: Placement | None = None) -> Loaded:
     return Loaded(
         generator=generator,
         codec=codec,
-        config={**dataclasses.asdict(config), "weights": weights},
+        config={**dataclasses.asdict(config), "weights": weights, **own},
         weights_sha256=weights_sha256,
         cache=strategy.cache,
+        threads=placement.threads,
     )
+
+
+def own_placement(spec: Spec, placement: Placement) -> tuple[Placement, dict[str, Any]]:
+    """The placement with what the entry says of its own; and that alone. Raises ValueError for bad values."""
+    own: dict[str, Any] = {knob: spec.knobs[knob] for knob in ("dtype", "threads") if knob in spec.knobs}
+    if not own.get("threads", "1").isdecimal():
+        raise ValueError(f"knob threads of {spec.strategy} wants int, got {own['threads']!r}")
+    own |= {"threads": int(own["threads"])} if "threads" in own else {}
+    return dataclasses.replace(placement, **own), own
 
 
 def prepare_torch(placement: Placement) -> None:
@@ -178,12 +198,10 @@ def resolve(spec: Spec, config_type: type) -> Any:
     fields = {field.name: field for field in dataclasses.fields(config_type)}
     values = {}
     for knob, text in spec.knobs.items():
-        if knob == "weights":
+        if knob in COMMON:
             continue
         if knob not in fields:
-            raise ValueError(
-                f"unknown knob {knob!r} of {spec.strategy}; choose from: {', '.join(['weights', *fields])}"
-            )
+            raise ValueError(f"unknown knob {knob!r} of {spec.strategy}; choose from: {', '.join([*COMMON, *fields])}")
         kind: Callable[[str], Any] = type(fields[knob].default)
         try:
             values[knob] = kind(text)

@@ -17,7 +17,8 @@ OTHER_KINDS: dict[str, Kind] = {
 }
 NEVER_TEXT = "\ufffe\uffff\u2028\u2029\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 KNOB_SIGNS = {"n_iterations": "T=", "length_beam": "b=", "beam_size": "beam ", "compute_type": "", "drafter": ""}
-KNOB_SIGNS |= {"engine": "", "block_length": "k=", "draft_length": "k="}  # k: tokens a pass, written or drafted
+KNOB_SIGNS |= {"engine": "", "dtype": ""}
+KNOB_SIGNS |= {"block_length": "k=", "draft_length": "k="}  # k: tokens a pass, written or drafted
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from suites import (
     quick,
     smoke,
     teacher_forcing,
+    tune,
 )
 from suites.line_up import LineUp, as_it_is
 from suites.plan import Round, Setup
@@ -141,6 +142,15 @@ SUITES = {
         lengths=literature.LENGTHS,
         batch_sizes=literature.BATCH_SIZES,
         budget=literature.BUDGET,
+    ),
+    "tune": Suite(
+        summary="each strategy's best data type, engine and threads, on validation verses",
+        contestants=tune.CONTESTANTS,
+        tasks=(tune.TASK,),
+        repeats=tune.SENTENCES,
+        repeats_are="sentences timed one by one",
+        plan=tune.plan,
+        uses_lengths=False,
     ),
     "quick": Suite(
         summary="a mix of the three that fits into a few minutes (make bench)",

@@ -59,6 +59,7 @@ class Runner:
         if isinstance(request, Failure):
             return request
         with_slips = slips_of(trial, self.tasks[trial.cell.task], contestant.loaded)
+        contestant.loaded.take_over()
         outcome = attempt(lambda: with_slips(timed_call)(generator, request, self.synchronize), self.timeout_s)
         if isinstance(outcome, Failure):
             return outcome

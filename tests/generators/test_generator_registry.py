@@ -50,8 +50,8 @@ def test_a_setting_that_is_none_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("label", "message"),
     [
-        ("ar:colour=3", "unknown knob 'colour' of ar; choose from: weights, beam_size, length_penalty"),
-        ("ctc:colour=3", "unknown knob 'colour' of ctc; choose from: weights, beam_size$"),
+        ("ar:colour=3", "unknown knob 'colour' of ar; choose from: weights, dtype, threads, beam_size, length_penalty"),
+        ("ctc:colour=3", "unknown knob 'colour' of ctc; choose from: weights, dtype, threads, beam_size, engine$"),
         ("ar:beam_size=two", "knob beam_size of ar wants int, got 'two'"),
         ("ar:beam_size=1.5", "knob beam_size of ar wants int, got '1.5'"),
         ("ar:length_penalty=x", "knob length_penalty of ar wants float"),
