@@ -79,9 +79,13 @@ def export(folder: Path, form: str, out: Path | None) -> Path | None:
 
 
 def _written(content: str | bytes, target: Path) -> Path:
+    data = content.encode() if isinstance(content, str) else content
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        if target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced by a file
+            target.write_bytes(data)
+            return target
+        partial.write_bytes(data)
         partial.replace(target)
     except OSError as failure:
         raise OSError(f"cannot write {target}: {failure.strerror}") from None

@@ -1,8 +1,10 @@
 """What a person types and what comes back."""
 
 import json
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -161,6 +163,15 @@ def test_a_place_that_cannot_be_written_is_refused_with_2_and_leaves_nothing(
     code, error = refused(capsys, "html", str(small_run), "--out", str(tmp_path / "folder"))
     assert code == 2 and "cannot write" in error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(small_run: Path, tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with ThreadPoolExecutor() as reading:
+        read = reading.submit(pipe.read_bytes)
+        assert main(["html", str(small_run), "--out", str(pipe)]) == 0
+        assert read.result(timeout=60).startswith(b"<!doctype html>")
+    assert pipe.is_fifo()
 
 
 def test_our_own_bug_exits_70_with_its_traceback(
