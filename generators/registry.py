@@ -1,8 +1,7 @@
 """Every strategy by name, and how a person names an entry in the race: `STRATEGY[:knob=value]*`.
 
-`mask_predict:n_iterations=10:weights=cmlm` is the strategy `mask_predict` with two knobs set. `weights` is a knob of
-all: a shipped model's name, a folder, or a name on the model hub; so are `dtype` and `threads`, where an entry is to
-have others than the run. Nothing here imports torch before something is built.
+`mask_predict:n_iterations=10:weights=cmlm` is that strategy with two knobs set. All have `weights` (a shipped model, a
+folder, a name on the model hub), `dtype` and `threads` (else the run's). Nothing here imports torch before `build`.
 """
 
 import dataclasses
