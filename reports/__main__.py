@@ -24,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as wrong:
         return _refused(wrong, BAD_INPUT)
     except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception:  # noqa: BLE001  the exit code must tell our bugs from a regression
         traceback.print_exc()
