@@ -1,6 +1,7 @@
 """python -m reports: a run's folder to a page, to one figure, or to a summary on standard output."""
 
 import argparse
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -137,4 +138,6 @@ _COMMANDS = {
 }
 
 if __name__ == "__main__":
+    # before numpy is there: its products are too small to share out, and threads that wait for work burn a core each
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(main())
