@@ -1,4 +1,7 @@
-"""Time against length as a line, t(L) = a + bL: Theil–Sen through the medians of each length, and how sure a and b are.
+"""Time against length as a line, t(L) = a + bL, through the medians of each length, and how sure a and b are.
+
+Theil–Sen, a pair of lengths weighing as much as they are apart: lengths double, and of equal votes most would go to the
+short pairs, whose slopes are hardly known.
 
 Whole repeats are drawn again, the same ones for every strategy and length, so that two strategies can be compared draw
 by draw. Arrays of draws hold the sample itself in row 0: one computation serves a value and its interval.
@@ -45,14 +48,14 @@ def draw_repeats(n_repeats: int, seed: int, n_resamples: int = RESAMPLES) -> Arr
 
 
 def theil_sen(xs: Array, ys: Array) -> Line:
-    """The lines with the median of all pairwise slopes, and the median of what is left, [draws, k] each.
+    """The lines with the weighted median of all pairwise slopes, and the median of what is left, [draws, k] each.
 
-    NaN where fewer than two different x have a y. Theil 1950; Sen 1968.
+    NaN where fewer than two different x have a y. Theil 1950; Sen 1968; the weights: Jaeckel 1972.
     """
     i, j = np.triu_indices(ys.shape[-1], 1)
     run, rise = xs[..., j] - xs[..., i], ys[..., j] - ys[..., i]
     slopes = np.divide(rise, run, out=np.full(rise.shape, np.nan), where=run != 0)
-    b = _median(slopes)
+    b = _weighted_median(slopes, np.broadcast_to(np.abs(run), slopes.shape))
     return Line(_median(ys - b[..., None] * xs), b)
 
 
@@ -108,6 +111,17 @@ def _held_out_error(xs: Array, ys: Array, degree: int) -> Array:
         errors.append(np.abs((powers[:, held] * weights).sum(axis=-1) / ys[:, held] - 1))
     found: Array = np.mean(errors, axis=0)
     return found
+
+
+def _weighted_median(values: Array, weights: Array) -> Array:
+    """Where half of the weight lies below, over the last axis, NaN left out; NaN where there is nothing else."""
+    order = np.argsort(values, axis=-1)  # NaN goes to the end
+    ordered = np.take_along_axis(values, order, axis=-1)
+    below = np.cumsum(np.where(np.isnan(ordered), 0.0, np.take_along_axis(weights, order, axis=-1)), axis=-1)
+    half = below[..., -1:] / 2
+    low, high = np.argmax(below >= half, axis=-1), np.argmax(below > half, axis=-1)  # apart where a half ends exactly
+    picked = [np.take_along_axis(ordered, k[..., None], axis=-1)[..., 0] for k in (low, high)]
+    return (picked[0] + picked[1]) / 2
 
 
 def _median(values: Array) -> Array:

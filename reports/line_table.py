@@ -10,8 +10,8 @@ from reports.tables import Table
 
 FORMULA = (
     "t(L) = a + bL: milliseconds of one request of L tokens a row. b is the median of the slopes between all pairs of "
-    "median latencies (Theil–Sen), a the median of what is left. Where a strategy's length emerges, L is the median of "
-    "the tokens it kept."
+    "median latencies (Theil–Sen), a pair weighing as much as its lengths are apart; a is the median of what is left. "
+    "Where a strategy's length emerges, L is the median of the tokens it kept."
 )
 INTERVALS = (
     "In brackets: 95 % intervals by bootstrap over whole repeats (n), drawn alike for all. Ahead: from which "

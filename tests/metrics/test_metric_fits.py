@@ -32,6 +32,20 @@ def test_theil_sen_by_hand():
     assert line.a == pytest.approx([-1 / 3])
 
 
+def test_a_pair_of_lengths_weighs_as_much_as_they_are_apart():
+    ys = one([1, 2, 2.5, 4, 8])  # slopes between neighbours: 1, 0.25, 0.375, 0.5
+    xs = one([1, 2, 4, 8, 16])
+    pairs = [(ys[0, j] - ys[0, i], int(xs[0, j] - xs[0, i])) for i in range(5) for j in range(i + 1, 5)]
+    repeated = [rise / run for rise, run in pairs for _ in range(run)]  # each slope once for every token between
+    assert theil_sen(xs, ys).b == pytest.approx([np.median(repeated)])
+
+
+def test_short_lengths_that_lie_off_the_line_hardly_tilt_it():
+    ys = 2 + 0.5 * LENGTHS
+    ys[:2] *= 0.7
+    assert theil_sen(LENGTHS[None], ys[None]).b[0] == pytest.approx(0.5, rel=0.02)
+
+
 def test_one_wild_median_leaves_the_line_where_it_is():
     ys = 2 + 0.5 * LENGTHS
     ys[2] *= 40
