@@ -44,12 +44,13 @@ class Session:
     units: dict[Key, Unit] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     n_blocks: int = 0
-    longest_s: float = 0.0
+    around_s: float = 0.0  # the longest that a block took beside its units: processes that start and warm up
+    longest_s: dict[str, float] = field(default_factory=dict)  # the longest that a strategy's units took
 
     def measure(self, strategies: Sequence[str], needed: bool) -> Mapping[str, Block] | None:
         """A block of each strategy from fresh processes, or None when it would not end in time."""
         began = time.monotonic()
-        if not needed and began + self.longest_s > self.ends_at:
+        if not needed and began + self.expected_s(strategies) > self.ends_at:
             return None
         draw = random.Random(f"{self.seed}:{self.n_blocks}")
         with workers(self.sides, strategies, self.lengths, self.device) as started:
@@ -58,9 +59,20 @@ class Session:
             self._warm_up(asked, cells)
             rounds = self._rounds(asked, cells, draw)
         self.n_blocks += 1
-        self.longest_s = max(self.longest_s, time.monotonic() - began)
-        self.say(f"block {self.n_blocks}: {', '.join(strategies)} ({time.monotonic() - began:.0f} s)")
+        took_s = time.monotonic() - began
+        self._learn(rounds, took_s)
+        self.say(f"block {self.n_blocks}: {', '.join(strategies)} ({took_s:.0f} s)")
         return {name: Block(tuple(rounds[name])) for name in strategies}
+
+    def expected_s(self, strategies: Sequence[str]) -> float:
+        """How long a block of these will take at most, by those before: a strategy that is decided costs no more."""
+        return self.around_s + sum(self.longest_s.get(name, 0.0) for name in strategies)
+
+    def _learn(self, rounds: Mapping[str, Sequence[Round]], took_s: float) -> None:
+        units_s = {name: sum(r.wall_s for one in mine for r in one.readings.values()) for name, mine in rounds.items()}
+        self.around_s = max(self.around_s, took_s - sum(units_s.values()))
+        for name, seconds in units_s.items():
+            self.longest_s[name] = max(self.longest_s.get(name, 0.0), seconds)
 
     def _warm_up(self, asked: Mapping[str, Worker], cells: Sequence[Key]) -> None:
         """One call of every cell on every side at once; the first time, also choose the units from it."""

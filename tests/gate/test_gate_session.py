@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import generators
+from reports.gate import Reading, Round
 from reports.gate_session import Session, Unit, choose_unit
 from reports.gate_workers import ROOT
 from suites.gate_worker import prove
@@ -42,6 +43,17 @@ def test_lengths_that_take_too_long_are_left_out_and_said_but_never_all() -> Non
         "slow at 128 tokens takes more than 0.4 s a call and is not timed",
     ]
     assert session.units["slow", 16] == Unit(1, 3)
+
+
+def test_a_block_is_expected_to_take_what_its_own_strategies_took() -> None:
+    session = Session(sides=[], lengths=(16,), device="cpu", seed=0)
+    assert session.expected_s(["ar"]) == 0
+    unit = Round(16, {side: Reading(cpu_s=0.1, wall_s=0.2) for side in ("base", "head", "again")})
+    session._learn({"ar": [unit] * 10, "ctc": [unit] * 5}, took_s=14.0)
+    assert session.expected_s(["ar", "ctc"]) == pytest.approx(14)
+    assert session.expected_s(["ctc"]) == pytest.approx(5 + 3)
+    session._learn({"ctc": [unit] * 4}, took_s=8.0)
+    assert session.expected_s(["ctc"]) == pytest.approx(5.6 + 3)
 
 
 def test_a_worker_proves_whose_strategies_it_holds(tmp_path: Path) -> None:
