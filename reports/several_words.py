@@ -18,6 +18,7 @@ def lead(several: Several) -> str:
             f"No two of these {len(several.members)} runs share suite, machine and threads with the newest, "
             f"{visible(new.name)}: their numbers stand side by side and are not judged."
         )
+    before, after = ends(several)
     apart = [change for change in several.slower if change.apart]
     longer = sum(change.times > 1 for change in apart)
     parts = [f"{longer or 'none'} of {len(several.slower)} timed workloads take longer"] if several.slower else []
@@ -29,7 +30,13 @@ def lead(several: Several) -> str:
         parts.append(f"BLEU rose for {up or 'none'} and fell for {of}")
     elif several.better:
         parts.append("no contestant's BLEU changed significantly")
-    return f"From {old.commit} to {new.commit}, {listed(parts) or 'nothing was timed or scored twice'}."
+    return f"From {before} to {after}, {listed(parts) or 'nothing was timed or scored twice'}."
+
+
+def ends(several: Several) -> tuple[str, str]:
+    """What the oldest and newest comparable run are called: by commit, or by folder where that is the same."""
+    old, new = several.ends
+    return (old.commit, new.commit) if old.commit != new.commit else (visible(old.name), visible(new.name))
 
 
 def sentences(several: Several) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -58,20 +65,20 @@ def _calm(several: Several) -> list[str]:
 
 def _slower(several: Several, change: Slower) -> str:
     task, label, _, length, batch = change.workload
-    old, new = several.ends
-    now, before = (with_interval(e, 1000, unit=" ms") for e in (change.last, change.first))
+    before, after = ends(several)
+    now, then = (with_interval(e, 1000, unit=" ms") for e in (change.last, change.first))
     return (
-        f"On {task} at {workload(length, batch)}, {name(several, label)} takes {now} in {new.commit} and took {before} "
-        f"in {old.commit}: {number(change.times)}× the time."
+        f"On {task} at {workload(length, batch)}, {name(several, label)} takes {now} in {after} and took {then} "
+        f"in {before}: {number(change.times)}× the time."
     )
 
 
 def _better(several: Several, one: Better) -> str:
     bounds = f"[{signed(one.low)}, {signed(one.high)}]"
-    old, new = several.ends
+    before, after = ends(several)
     return (
         f"On {one.task} ({one.n:,} sentences), {name(several, one.label)} scores {signed(one.difference)} {bounds} "
-        f"BLEU in {new.commit} against {old.commit} ({p_value(one.p_value)}, of this pair alone)."
+        f"BLEU in {after} against {before} ({p_value(one.p_value)}, of this pair alone)."
     )
 
 

@@ -253,6 +253,22 @@ def test_paper_shows_no_controls(opened: Open) -> None:
     assert page.locator("button:visible:not(thead button), select:visible, input:visible").count() == 0
 
 
+def test_paper_takes_ten_samples_and_says_so(opened: Open) -> None:
+    page = opened()
+    assert page.locator(".sample").count() > 10
+    assert not page.locator(".printed").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".sample:visible").count() == 10
+    assert page.locator(".printed").inner_text().startswith("On paper: the first 10 of")
+
+
+def test_several_runs_fit_the_paper(browser: Any, folder: Path) -> None:
+    report = Opened(browser, written(folder, "several"), 718)
+    report.page.emulate_media(media="print")
+    assert report.page.evaluate("document.documentElement.scrollWidth") == 718
+    report.page.close()
+
+
 def test_several_runs_make_a_page_as_inert_as_one(browser: Any, folder: Path) -> None:
     report = Opened(browser, written(folder, "several"), 360)
     assert [url for url in report.requests if url not in (report.url, "data:,")] == []

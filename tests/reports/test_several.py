@@ -62,6 +62,13 @@ def test_a_change_is_told_with_both_medians_their_intervals_and_the_ratio(histor
         )
 
 
+def test_two_runs_of_one_commit_go_by_their_folders(tmp_path: Path) -> None:
+    one, other = (written(tmp_path / name, slowed("ctc", times), 0) for name, times in (("early", 1), ("late", 1.3)))
+    found = several([one, other])
+    told = lead(found) + " ".join(dict(sentences(found))["Time"])
+    assert told.startswith("From early to late") and "in late and took" in told and COMMITS[0][:7] not in told
+
+
 def test_turning_history_round_turns_the_sentences_round(history: list[Path], tmp_path: Path) -> None:
     turned = [written(tmp_path / str(i), slowed("ctc", times), i) for i, times in enumerate((1.3, 1.0))]
     found = several(turned)
