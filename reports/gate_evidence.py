@@ -166,6 +166,8 @@ def _share(load: str, scenario: str, what: str, one: Mapping[str, Any]) -> str:
     if (load, scenario, what) not in TARGETS:
         return text
     target, upper = TARGETS[load, scenario, what]
+    if what == "alarms" and one[what][2] == 0:  # blocks without an alarm, drawn again, never hold one
+        return f"{text} (≤ {_percent(target, 1)}: no alarm seen, so the bootstrap bounds nothing)"
     value = one[what][2] if what == "alarms" else one[what][0]
     holds = value <= target if upper else value >= target
     return f"{text} ({'≤' if upper else '≥'} {_percent(target, 1)}: {'holds' if holds else '**not reached**'})"
