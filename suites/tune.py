@@ -1,7 +1,7 @@
 """Each strategy at its best: a small search over data type and threads, on the validation verses alone.
 
-Whoever is fastest here of a strategy, at a BLEU that is not significantly below, is raced elsewhere on the test set: to
-choose by the test set would be to choose by chance as well.
+What is chosen by it is then to be raced on the test set: to choose there would be to choose by chance as well. The run
+holds the search alone; whose BLEU is significantly below its strategy's default is for the reader to see.
 """
 
 import os
