@@ -144,7 +144,7 @@ SUITES = {
         budget=literature.BUDGET,
     ),
     "tune": Suite(
-        summary="each strategy's best data type, engine and threads, on validation verses",
+        summary="every strategy over data types, engines and threads, on validation verses",
         contestants=tune.CONTESTANTS,
         tasks=(tune.TASK,),
         repeats=tune.SENTENCES,
