@@ -44,6 +44,16 @@ class Progress:
             return f"no rise of valid BLEU for {schedule.patience_updates} updates"
         return None
 
+    def halvings(self, schedule: Schedule) -> int:
+        """How often the learning rate has been halved: read from the curve, but for what lies before a reopening."""
+        best, since, n_halvings = -1.0, 0, 0
+        for update, bleu in self.curve:
+            if bleu > best:
+                best, since = bleu, update
+            elif update - max(since, self.reopened_at) >= schedule.halve_after_updates:
+                since, n_halvings = update, n_halvings + 1
+        return n_halvings
+
 
 def initialise(model: Marian, seed: int, parent: State | None) -> None:
     """Glorot weights and unit-variance embeddings, then the parent's wherever name and shape agree."""
@@ -65,14 +75,17 @@ def initialise(model: Marian, seed: int, parent: State | None) -> None:
                 own[name].copy_(value)
 
 
-def learning_rate(update: int, schedule: Schedule, reopened_at: int = 0) -> float:
+def learning_rate(update: int, schedule: Schedule, reopened_at: int = 0, halvings: int = 0) -> float:
     """Linear warm-up, then decay with the inverse square root of the update (Vaswani et al. 2017, section 5.3).
 
+    A plateau of valid BLEU halves it: what is left to learn there is smaller than the steps.
     Reopened trained weights meet an optimiser that knows nothing of them yet: full steps at once would undo them, so
     the rate rises to its place again, in a straight line.
     """
-    rate = schedule.peak_learning_rate * min(
-        update / schedule.warmup_updates, math.sqrt(schedule.warmup_updates / update)
+    rate = (
+        schedule.peak_learning_rate
+        * min(update / schedule.warmup_updates, math.sqrt(schedule.warmup_updates / update))
+        / 2**halvings
     )
     return rate * min(1.0, (update - reopened_at) / REOPENED_WARMUP) if reopened_at else rate
 
@@ -94,15 +107,16 @@ def train(
     started, seconds_before, tokens_before = time.monotonic(), progress.seconds, progress.tokens
     for batch_examples in batches(examples, progress, schedule):
         progress.update += 1
+        rate = learning_rate(progress.update, schedule, progress.reopened_at, progress.halvings(schedule))
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(progress.update, schedule, progress.reopened_at)
+            group["lr"] = rate
         value = update(model, optimizer, loss, batch_examples, random, schedule)
         progress.tokens += sum(len(example.target_ids) + 1 for example in batch_examples)
         progress.seconds = seconds_before + time.monotonic() - started
         if progress.update % 50 == 0:
-            rate = (progress.tokens - tokens_before) / (progress.seconds - seconds_before)
+            pace = (progress.tokens - tokens_before) / (progress.seconds - seconds_before)
             left = (schedule.max_updates - progress.update) * progress.seconds / progress.update / 60
-            say(f"update {progress.update}: loss {value:.3f}, {rate:,.0f} target tokens/s, {left:.0f} min to the cap")
+            say(f"update {progress.update}: loss {value:.3f}, {pace:,.0f} target tokens/s, {left:.0f} min to the cap")
         if progress.update % schedule.evaluate_every == 0:
             evaluate(model, optimizer, random, progress, score, schedule, folder, say)
             if reason := progress.stopped_by(schedule):

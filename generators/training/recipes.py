@@ -11,6 +11,7 @@ class Schedule:
     batch_tokens: int = 1600  # target tokens an update, at most
     peak_learning_rate: float = 1.5e-3
     warmup_updates: int = 800  # linear to the peak, then the peak times sqrt(warmup / update)
+    halve_after_updates: int = 1_000  # and halved whenever valid BLEU has not risen for as long
     dropout: float = 0.1
     clip_norm: float = 1.0
     evaluate_every: int = 250  # updates; each evaluation scores the mean of the last `averaged` checkpoints

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,31 @@ def test_the_learning_rate_rises_to_its_peak_and_falls_with_the_root() -> None:
     schedule = Schedule(peak_learning_rate=1.0, warmup_updates=100)
     rates = [learning_rate(update, schedule) for update in (1, 50, 100, 400)]
     assert rates == pytest.approx([0.01, 0.5, 1.0, 0.5])
+    assert learning_rate(400, schedule, halvings=2) == pytest.approx(0.125)
+
+
+def test_a_plateau_of_valid_bleu_halves_the_rate_as_often_as_it_is_long() -> None:
+    schedule = Schedule(halve_after_updates=500)
+    curve = [(250, 1.0), (500, 2.0), (750, 1.5), (1000, 2.0), (1250, 1.9), (1500, 1.9), (1750, 2.1), (2250, 2.1)]
+    counts = [Progress(curve=curve[:n]).halvings(schedule) for n in range(len(curve) + 1)]
+    assert counts == [0, 0, 0, 0, 1, 1, 2, 2, 3]
+    assert Progress(curve=curve, reopened_at=1000).halvings(schedule) == 2  # what lies before had another optimiser
+
+
+def test_training_on_a_plateau_takes_halved_steps(tmp_path: Path) -> None:
+    schedule = replace(SCHEDULE, max_updates=12, halve_after_updates=3)
+    moved = {}
+    for name, score in (("rising", rising()), ("flat", lambda _: 1.0)):
+        seen: list[torch.Tensor] = []
+
+        def noted(model: Marian, *inputs: object, seen: list[torch.Tensor] = seen) -> torch.Tensor:
+            seen.append(model.model.shared.weight.detach().clone())
+            return ar_loss(model, *inputs)  # type: ignore[arg-type]
+
+        run(tmp_path / name, loss=noted, schedule=schedule, score=score)
+        moved[name] = [(b - a).abs().max().item() for a, b in pairwise(seen)]
+    assert moved["flat"][:6] == moved["rising"][:6]  # updates 1 to 6: the plateau is seen after the sixth
+    assert moved["flat"][6] == pytest.approx(moved["rising"][6] / 2, rel=1e-3)
 
 
 def test_all_models_of_the_table_share_schedule_width_and_vocabulary() -> None:
