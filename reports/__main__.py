@@ -52,6 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     summary = commands.add_parser("summary", help="print the verdict and a table")
     summary.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     summary.add_argument("--json", action="store_true", help="a JSON array instead, one object a contestant and task")
+    best = commands.add_parser("best", help="print whom to race: each strategy, and the settings it was fastest with")
+    best.add_argument("run", type=Path, metavar="RUN", help="folder of a run that tried several, such as of suite tune")
     export = commands.add_parser("export", help="print or write a run for another tool")
     export.add_argument("run", type=Path, metavar="RUN", help="a run's folder, such as runs/latest")
     export.add_argument(
@@ -100,6 +102,15 @@ def _summary(options: argparse.Namespace) -> None:
     print((as_json if options.json else as_text)(summary_of(options.run)))
 
 
+def _best(options: argparse.Namespace) -> None:
+    from reports.bests import line_up
+    from reports.build import summary_of
+
+    if not (labels := line_up(summary_of(options.run))):
+        raise ValueError(f"{options.run} timed no strategy in several settings; the suite that does is tune")
+    print(",".join(labels))
+
+
 def _lines(options: argparse.Namespace) -> None:
     from reports.line_text import lines_as_json
 
@@ -132,6 +143,7 @@ _COMMANDS = {
     "html": _html,
     "figure": _figure,
     "summary": _summary,
+    "best": _best,
     "compare": _compare,
     "lines": _lines,
     "export": _export,

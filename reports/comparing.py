@@ -56,6 +56,18 @@ def seconds_of(trials: Iterable[Record], by_rows: bool) -> Seconds:
     return {(r.repeat, r.prompt_rows if by_rows else ()): r.latency_s for r in trials if r.latency_s}
 
 
+def times_faster(trials: Mapping[str, Sequence[Record]], label: str, other: str) -> tuple[Ratio, int] | None:
+    """How many times less time a request takes than with `other`, and in how many requests or repeats."""
+    if label not in trials or other not in trials:
+        return None
+    sides = trials[label], trials[other]
+    by_rows = sides[0][0].mode == sides[1][0].mode
+    ours, theirs = (seconds_of(side, by_rows) for side in sides)
+    common = sorted(ours.keys() & theirs.keys())
+    ratio = paired_ratio([theirs[unit] for unit in common], [ours[unit] for unit in common], SEED)
+    return (ratio, len(common)) if ratio else None
+
+
 def _of_task(
     table: Table,
     records: Sequence[Record],
@@ -72,7 +84,7 @@ def _of_task(
             found[label][metric] = replace(tested[label], p_holm=p)
     trials = timed_at(records, task, headline_workload(cells, task))
     decoding = [c.label for c in order if c.label != baseline and c.kind != "copy"]  # copying decodes nothing
-    times = {label: t for label in decoding if (t := _time(trials, label, baseline))}
+    times = {label: t for label in decoding if (t := times_faster(trials, label, baseline))}
     p_times = dict(zip(times, holm([ratio.p_value for ratio, _ in times.values()]), strict=True))
     return [
         Comparison(
@@ -87,15 +99,3 @@ def _of_task(
         for label in labels
         if found[label] or label in times
     ]
-
-
-def _time(trials: Mapping[str, Sequence[Record]], label: str, baseline: str) -> tuple[Ratio, int] | None:
-    """How many times less time a request of the headline workload takes, and in how many requests or repeats."""
-    if label not in trials or baseline not in trials:
-        return None
-    sides = trials[label], trials[baseline]
-    by_rows = sides[0][0].mode == sides[1][0].mode
-    ours, theirs = (seconds_of(side, by_rows) for side in sides)
-    common = sorted(ours.keys() & theirs.keys())
-    ratio = paired_ratio([theirs[unit] for unit in common], [ours[unit] for unit in common], SEED)
-    return (ratio, len(common)) if ratio else None

@@ -93,6 +93,18 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The fastest setting of a decoding whose BLEU is not significantly below its default's."""
+
+    task: str
+    default: str  # label
+    label: str
+    settings: int  # how many were timed, the default among them
+    gain: Ratio | None  # the default's latency over its own; None: the same, or too few requests that both ran
+    n: int  # those requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     comparisons: tuple[Comparison, ...] = ()
     fronts: tuple[Front, ...] = ()
@@ -100,3 +112,4 @@ class Evidence:
     correlations: tuple[Correlation, ...] = ()
     mixtures: tuple[Mixture, ...] = ()
     damages: tuple[Damage, ...] = ()
+    bests: tuple[Best, ...] = ()

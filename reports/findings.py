@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from reports.bests import Below, bests
 from reports.comparing import Table, comparisons
 from reports.evidence import Evidence
 from reports.fronts import fronts
@@ -18,6 +19,7 @@ def evidence_of(
     cells: Sequence[Cell],
     qualities: Sequence[Quality],
     baseline: str | None,
+    below: Below,
 ) -> Evidence:
     """What the run gives reason to believe; each part is empty where the run has nothing for it."""
     return Evidence(
@@ -27,6 +29,7 @@ def evidence_of(
         correlations=correlations(run, order),
         mixtures=mixtures(run, order),
         damages=damages(run, order),
+        bests=bests(run.records, cells, order, baseline, below),
     )
 
 

@@ -31,7 +31,7 @@ def summarise(run: Run, folder: str = "") -> Summary:
         return quality.significantly_below(table, scored_task(qualities, task) or task, engine, label)
 
     cells = speed.cells(records, order, baseline, below)
-    evidence = evidence_of(run, table, order, cells, qualities, baseline)
+    evidence = evidence_of(run, table, order, cells, qualities, baseline, below)
     qualities = tuple(replace(q, bleu_difference=bleu_difference(evidence, q)) for q in qualities)
     gaps = (_missing(records, order, run.scores, baseline), _unrivalled(cells, order), _no_gain(qualities, baseline))
     return Summary(

@@ -1,7 +1,7 @@
 """Each strategy at its best: a small search over data type and threads, on the validation verses alone.
 
-What is chosen by it is then to be raced on the test set: to choose there would be to choose by chance as well. The run
-holds the search alone; whose BLEU is significantly below its strategy's default is for the reader to see.
+What is chosen by it (`python -m reports best RUN`) is then to be raced on the test set: to choose there would be to
+choose by chance as well.
 """
 
 import os
