@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics.bounds import Bounds
-from reports.gate_replay import SCENARIOS, Pool, Shares, Study, effects, pool, read_study, shares
+from reports.gate_replay import GATES_OF_EQUALS, SCENARIOS, Pool, Shares, Study, effects, pool, read_study, shares
 from reports.gate_rivals import RULES, alarms
 
 POWER = 0.95
@@ -61,7 +61,8 @@ def evaluate(study: Study, seed: int = SEED, **sizes: int) -> dict[str, Any]:
         if len(blocks) < 2:
             continue
         pools = {scenario: pool(blocks, scenario) for scenario in SCENARIOS}
-        scenarios = {scenario: _scenario(one, seed, sizes) for scenario, one in pools.items()}
+        many = {"aa": {"gates": GATES_OF_EQUALS, **sizes}}
+        scenarios = {scenario: _scenario(one, seed, many.get(scenario, sizes)) for scenario, one in pools.items()}
         rivals = {rule: {s: alarms(blocks, s, rule) for s in SCENARIOS} for rule in RULES}
         loads[load] = {
             "blocks": len(blocks),

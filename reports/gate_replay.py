@@ -19,7 +19,8 @@ from reports.gate import AGAIN, BASE, HEAD, Block, Reading, Round
 from reports.gate_looks import verdicts
 
 RESAMPLES = 100  # of the blocks
-GATES = 40  # replayed on each
+GATES = 40  # replayed on each …
+GATES_OF_EQUALS = 500  # … and where head and base are the same: an alarm is rare there, and 40 would seldom see one
 SCENARIOS = {
     "aa": "third",
     "plus5": "plus5",
@@ -89,7 +90,7 @@ def pool(blocks: Sequence[Mapping[str, Rounds]], scenario: str) -> list[dict[str
 
 
 def shares(blocks: Pool, seed: int, resamples: int = RESAMPLES, gates: int = GATES) -> Shares:
-    """What the gate makes of such blocks, each share with two one-sided 95 % bounds."""
+    """What the gate makes of such blocks, each share with two one-sided 95 % bounds; `gates` on every resample."""
     draw = np.random.default_rng(seed)
     rows = [_counted(blocks, gates, draw)]
     for _ in range(resamples):

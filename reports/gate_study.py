@@ -22,7 +22,7 @@ from reports.gate import AGAIN, BASE, HEAD, Block
 from reports.gate_exact import LENGTHS
 from reports.gate_looks import verdicts
 from reports.gate_neighbours import neighbours
-from reports.gate_replay import read_setup
+from reports.gate_replay import SCENARIOS, read_setup
 from reports.gate_session import DEFAULT, Burden, Key, Session, Unit, choose_unit, reading
 from reports.gate_tree import head_commit
 from reports.gate_workers import ROOT, Side, Worker, WorkerFailed, workers
@@ -31,9 +31,10 @@ SHARES = {"plus5": 0.05, "plus10": 0.10, "plus20": 0.20}  # extra work in every 
 FIXED_SHARE = 0.10  # of a call on average over the lengths, as the same work once in every call
 SLEEP_SHARE = 0.40  # of a call, slept away once in every call
 SIDES = (BASE, AGAIN, "third", *SHARES, "fixed", "sleep")
+NOTHING: Burden = {"per_step": 0.0}  # the hooks without a product, so that a burden weighs its products alone
 PRODUCT_S = 2e-6  # about what one product takes: by this guess …
-PROBE_SHARE = 0.40  # … a probe adds this share of a call, enough to stand out from what calls scatter by themselves
-TRIALS = (12, 90)  # of paired units, at least and at most …
+PROBE_SHARE = 0.10  # … a probe adds this share of a call: the first products of a pass cost more than those that follow
+TRIALS = (12, 180)  # of paired units, at least and at most …
 PRECISE = 0.03  # … until the standard error of a product's cost is below this share of it
 USABLE = 0.10  # a cost known worse than this burdens nothing
 
@@ -71,10 +72,11 @@ def _gates(
     burdens: Mapping[str, Mapping[Key, Burden]], root: Path, file: Path, say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Whole gates whose head is slowed down by the scenario's burden, or by nothing in `aa`."""
+    carried = {BASE: burdens[BASE], HEAD: burdens[SCENARIOS[options.scenario]], AGAIN: burdens[AGAIN]}
     for _ in range(options.gates):
         session = Session(
             sides=[Side(name, root) for name in (BASE, HEAD, AGAIN)], lengths=LENGTHS, device="cpu",
-            seed=time.time_ns(), say=say, units=units, burdens={HEAD: burdens.get(options.scenario, {})},
+            seed=time.time_ns(), say=say, units=units, burdens=carried,
         )  # fmt: skip
         found = verdicts(strategies, session.measure)
         words = {name: verdict.word for name, verdict in found.items()}
@@ -112,15 +114,15 @@ def weigh(asked: Sequence[Worker], index: int, key: Key) -> dict[str, Any]:
     ValueError where noise hides what a product takes.
     """
 
-    def call_s(worker: Worker, products: dict[str, float] | None) -> float:
+    def call_s(worker: Worker, products: Burden) -> float:
         command = {"do": "time", "cell": index, "calls": calls, "burden": products}
         return reading(worker, worker.ask(command), key).cpu_s / calls
 
     passes = [one.ask({"do": "count", "cell": index})["fixed"]["seen_decoder_calls"] for one in asked][0]
     calls = 1
-    calls = choose_unit(min(call_s(worker, None) for worker in asked)).calls
-    guess = PROBE_SHARE * median(call_s(worker, None) for worker in asked) / PRODUCT_S
-    probes = {"plain": None, "per_step": {"per_step": guess / passes}, "per_call": {"per_call": guess}}
+    calls = choose_unit(min(call_s(worker, NOTHING) for worker in asked)).calls
+    guess = PROBE_SHARE * median(call_s(worker, NOTHING) for worker in asked) / PRODUCT_S
+    probes = {"plain": NOTHING, "per_step": {"per_step": guess / passes}, "per_call": {"per_call": guess}}
     seconds: dict[str, list[float]] = {kind: [] for kind in probes}
     for _ in range(TRIALS[1] // len(asked)):
         taken = {
@@ -155,7 +157,7 @@ def _cost(burdened: Sequence[float], plain: Sequence[float], products: float) ->
 
 def _read_setup(setup: Mapping[str, Any]) -> Setup:
     cells = {(cell["strategy"], cell["length"]): cell for cell in setup["cells"]}
-    burdens: dict[str, dict[Key, Burden]] = {name: {} for name in (*SHARES, "fixed", "sleep")}
+    burdens = {name: dict.fromkeys(cells, NOTHING) for name in SIDES}
     for key, cell in cells.items():
         of_strategy = [other["call_s"] for (name, _), other in cells.items() if name == key[0]]
         fixed_s = FIXED_SHARE * len(of_strategy) / sum(1 / call_s for call_s in of_strategy)

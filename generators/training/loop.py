@@ -82,11 +82,8 @@ def learning_rate(update: int, schedule: Schedule, reopened_at: int = 0, halving
     Reopened trained weights meet an optimiser that knows nothing of them yet: full steps at once would undo them, so
     the rate rises to its place again, in a straight line.
     """
-    rate = (
-        schedule.peak_learning_rate
-        * min(update / schedule.warmup_updates, math.sqrt(schedule.warmup_updates / update))
-        / 2**halvings
-    )
+    rate = schedule.peak_learning_rate * 0.5**halvings
+    rate *= min(update / schedule.warmup_updates, math.sqrt(schedule.warmup_updates / update))
     return rate * min(1.0, (update - reopened_at) / REOPENED_WARMUP) if reopened_at else rate
 
 
