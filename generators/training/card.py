@@ -21,7 +21,9 @@ card is rendered from it.
   `interrupted` means that neither rule has been reached: the model is not trained to its end, and a quality bar it
   misses is not the strategy's.
 {beyond}- All models of the table share batch size ({batch_tokens:,} target tokens an update), optimiser, learning rate,
-  dropout and selection.
+  dropout and selection. The rate rises for {warmup_updates:,} updates, falls with their square root, and is halved
+  whenever valid BLEU has not risen for {halve_after_updates:,}: a rule from the start or resume that first names it in
+  `MANIFEST.json`, as the models were in training already.
 
 Intended for measuring decoding strategies. Not a translation product: the domain is one book, its language archaic.
 Licence Apache-2.0; the text is public domain (see `generators/training/corpora/README.md`).
