@@ -89,7 +89,10 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
     """Units and burdens, from the file's first line or found now."""
     if file.is_file() and file.stat().st_size:
         with file.open(encoding="ascii") as lines:
-            return _read_setup(read_setup(lines.readline(), file))
+            setup = read_setup(lines.readline(), file)
+        if setup.get("probe_share") != PROBE_SHARE:  # its blocks and new ones would not be of the same burdens
+            raise ValueError(f"{file} was begun when burdens were weighed otherwise; use another --file")
+        return _read_setup(setup)
     say("finding how much work makes each strategy how much slower")
     sides = [Side(name, root) for name in (BASE, HEAD, AGAIN)]
     with workers(sides, strategies, LENGTHS, "cpu") as started:
@@ -100,6 +103,7 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
         cells = {key: weigh(asked, index, key) for index, key in enumerate(keys)}
     setup = {
         "kind": "setup", "at": _now(), "commit": head_commit(root), "machine": platform.processor(),
+        "probe_share": PROBE_SHARE,
         "cells": [{"strategy": name, "length": length, **cell} for (name, length), cell in cells.items()],
     }  # fmt: skip
     found = _read_setup(setup)

@@ -189,6 +189,15 @@ def test_collecting_goes_on_where_it_stopped(repo: Repo) -> None:
     assert repo.traces() == []
 
 
+def test_a_study_whose_burdens_were_weighed_otherwise_is_not_gone_on_with(repo: Repo) -> None:
+    (repo.path / "s.jsonl").write_text('{"kind": "setup", "cells": []}\n')
+    command = [sys.executable, "-m", "reports", "gate-study", "collect", "--blocks=1", "--file=s.jsonl"]
+    done = subprocess.run(command, cwd=repo.path, env=os.environ | QUIET, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "was begun when burdens were weighed otherwise" in done.stderr
+    assert (repo.path / "s.jsonl").read_text().count("\n") == 1
+
+
 def test_a_whole_gate_of_the_study_finds_the_work_that_was_added(repo: Repo) -> None:
     command = [sys.executable, "-m", "reports", "gate-study", "collect", "--gates=1", "--scenario=plus20"]
     command += ["--strategies=ar", "--file=s.jsonl"]
