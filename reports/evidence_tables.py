@@ -1,5 +1,7 @@
 """Tables of the evidence: differences with their p-values, the front, the claims, and why one-shot must lose."""
 
+from dataclasses import replace
+
 from metrics.fronts import BLEU_MARGIN, LATENCY_MARGIN, Rival
 from metrics.significance import Ratio
 from reports import entries
@@ -52,7 +54,7 @@ def best_table(summary: Summary, task: str) -> Table:
             entries.who(summary.contestant(best.default)),
             entries.latency(summary.headline(task, best.default)),
             bleu(best.default),
-            entries.who(summary.contestant(best.label)),
+            replace(entries.who(summary.contestant(best.label)), detail=(f"of {best.settings} settings",)),
             entries.latency(cells[best.label]),
             bleu(best.label),
             _time(best.gain, best.n),
