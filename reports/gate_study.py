@@ -8,7 +8,6 @@ The strategies are those that the study began with: a replayed gate needs all of
 
 import json
 import math
-import platform
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -102,7 +101,7 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
         asked = [worker for worker, _ in started.values()]
         cells = {key: weigh(asked, index, key) for index, key in enumerate(keys)}
     setup = {
-        "kind": "setup", "at": _now(), "commit": head_commit(root), "machine": platform.processor(),
+        "kind": "setup", "at": _now(), "commit": head_commit(root), "machine": started[HEAD][1]["cpu"],
         "probe_share": PROBE_SHARE,
         "cells": [{"strategy": name, "length": length, **cell} for (name, length), cell in cells.items()],
     }  # fmt: skip

@@ -49,7 +49,7 @@ def synchronizer(device: str) -> Callable[[], None]:
 def machine(device: str) -> dict[str, Any]:
     """The processor, cores, memory and platform, and the accelerator's name when `device` is one."""
     found: dict[str, Any] = {
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "cores": os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -108,7 +108,8 @@ def _short(value: Any) -> str:
     return str(value)[:40]
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """What the processor calls itself."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

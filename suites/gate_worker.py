@@ -59,6 +59,7 @@ def serve(tree: Path, labels: Sequence[str], lengths: Sequence[int], device: str
     hello = {
         "generators": [str(path) for path in prove(tree)],
         "threads": _threads(),
+        "cpu": environment.cpu_name(),
         "strategies": names,
         "cells": [{"strategy": cell.label, "length": cell.length} for cell in cells],
         "failures": failures,
