@@ -99,7 +99,10 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
             raise WorkerFailed(HEAD, failure["reason"])
         keys: list[Key] = [(cell["strategy"], cell["length"]) for cell in started[HEAD][1]["cells"]]
         asked = [worker for worker, _ in started.values()]
-        cells = {key: weigh(asked, index, key) for index, key in enumerate(keys)}
+        cells = {}
+        for index, key in enumerate(keys):
+            say(f"  {key[0]} at {key[1]} tokens, {index + 1} of {len(keys)}")
+            cells[key] = weigh(asked, index, key)
     setup = {
         "kind": "setup", "at": _now(), "commit": head_commit(root), "machine": started[HEAD][1]["cpu"],
         "probe_share": PROBE_SHARE,
