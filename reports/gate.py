@@ -107,6 +107,28 @@ class Judgement:
     fixed: Bounds | None  # change of the intercept relative to the base's time at the shortest length
 
 
+def standard_error(rounds: Sequence[Round], clock: Clock) -> float:
+    """Of a block's log ratio of one side to two others, by how its rounds scatter; infinite for too few to tell.
+
+    Whether a side is slower moves it not at all: what a side has of its own in a cell is taken out first, and so is
+    what the sides of a round share. So it may decide how many rounds a block gets without leaning to either verdict.
+    """
+    at = Reading._fields.index(clock)
+    cells: dict[int, list[list[float]]] = {}
+    for one in rounds:
+        cells.setdefault(one.length, []).append([_log(one.readings[side][at]) for side in sorted(one.readings)])
+    squares, freedom = 0.0, 0
+    for cell in map(np.array, cells.values()):  # [rounds, sides]
+        scatter = cell - cell.mean(axis=0) - cell.mean(axis=1, keepdims=True) + cell.mean()
+        squares += float((scatter**2).sum())
+        freedom += (cell.shape[0] - 1) * (cell.shape[1] - 1)
+    if not freedom:
+        return math.inf
+    of_ratio = (1 + 1 / 2) * squares / freedom
+    of_medians = sum(math.pi / 2 / len(cell) for cell in cells.values())  # of a mean it would be 1 / n
+    return math.sqrt(of_ratio * of_medians) / len(cells)
+
+
 def judge(blocks: Sequence[Block], alpha: float, clock: Clock = "cpu_s") -> Judgement:
     """The judgement on one strategy; each bound that decides misses with probability `alpha`.
 

@@ -3,19 +3,21 @@
 import math
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
-from reports.gate import HEAD, Block, Reading, Round
+from reports.gate import HEAD, Block, Clock, Reading, Round, standard_error
 from reports.gate_workers import Side, Worker, WorkerFailed, workers
 
 DEFAULT = ("ar", "mask_predict", "ctc")  # what is timed in every gate: one by one, in rounds, at once
 SHORTEST_UNIT_S = 0.010  # shorter calls are timed several in a row …
 LONGEST_UNIT_S = 0.400  # … and longer ones not at all: the machine changes under them
 CELL_S = 0.2  # how long each side works on a cell in a block
-ROUNDS = (3, 10)  # at least, at most
+ROUNDS = (3, 10)  # at least, at most, in a sweep over the cells
+PRECISE = 0.025  # of a strategy's log ratio in a block: a standard error that leaves nine blocks room for a verdict …
+SWEEPS = 5  # … is what further sweeps are for, up to so many
 
 Key = tuple[str, int]  # strategy, length
 Burden = dict[str, float]
@@ -23,7 +25,7 @@ Burden = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """How a cell is timed: calls in one timed unit, and rounds in one block."""
+    """How a cell is timed: calls in one timed unit, and rounds in one sweep over the cells."""
 
     calls: int
     rounds: int
@@ -99,18 +101,27 @@ class Session:
                 self.left_out.append(note)
 
     def _rounds(self, asked: Mapping[str, Worker], cells: Sequence[Key], draw: random.Random) -> dict[str, list[Round]]:
-        """All rounds of a block by strategy; cells in a new order each time, sides in every order in turn."""
+        """All rounds of a block by strategy: another sweep of what is not known precisely yet."""
+        clock: Clock = "cpu_s" if self.device == "cpu" else "wall_s"
         found: dict[str, list[Round]] = {strategy: [] for strategy, _ in cells}
+        for _ in range(SWEEPS):
+            unsure = {name for name, rounds in found.items() if standard_error(rounds, clock) > PRECISE}
+            for index, one in self._sweep(asked, cells, unsure, draw):
+                found[cells[index][0]].append(one)
+        return found
+
+    def _sweep(
+        self, asked: Mapping[str, Worker], cells: Sequence[Key], strategies: Container[str], draw: random.Random
+    ) -> Iterator[tuple[int, Round]]:
+        """The rounds of every cell of `strategies`; cells in a new order each time, sides in every order in turn."""
         orders = list(permutations(asked))
         draw.shuffle(orders)
-        for nth in range(max(self.units[key].rounds for key in cells)):
-            due = [index for index, key in enumerate(cells) if nth < self.units[key].rounds]
+        for nth in range(ROUNDS[1]):
+            due = [i for i, key in enumerate(cells) if key[0] in strategies and nth < self.units[key].rounds]
             draw.shuffle(due)
             for index in due:
                 key, order = cells[index], orders[(nth + index) % len(orders)]
-                readings = {side: self._unit(asked[side], index, key) for side in order}
-                found[key[0]].append(Round(key[1], readings))
-        return found
+                yield index, Round(key[1], {side: self._unit(asked[side], index, key) for side in order})
 
     def _unit(self, worker: Worker, index: int, key: Key) -> Reading:
         command = {"do": "time", "cell": index, "calls": self.units[key].calls, "untimed": self.untimed_calls}

@@ -22,7 +22,7 @@ from reports.gate_exact import LENGTHS
 from reports.gate_looks import verdicts
 from reports.gate_neighbours import neighbours
 from reports.gate_replay import SCENARIOS, read_setup
-from reports.gate_session import DEFAULT, Burden, Key, Session, Unit, choose_unit, reading
+from reports.gate_session import DEFAULT, PRECISE, SWEEPS, Burden, Key, Session, Unit, choose_unit, reading
 from reports.gate_tree import head_commit
 from reports.gate_workers import ROOT, Side, Worker, WorkerFailed, workers
 
@@ -33,9 +33,8 @@ SIDES = (BASE, AGAIN, "third", *SHARES, "fixed", "sleep")
 NOTHING: Burden = {"per_step": 0.0}  # the hooks without a product, so that a burden weighs its products alone
 PRODUCT_S = 2e-6  # about what one product takes: by this guess …
 PROBE_SHARE = 0.10  # … a probe adds this share of a call: the first products of a pass cost more than those that follow
-TRIALS = (12, 600)  # of paired units, at least and at most …
-PRECISE = 0.03  # … until the standard error of a product's cost is below this share of it
-USABLE = 0.10  # a cost known worse than this burdens nothing
+TRIALS = 8  # of every probe in each process
+DESIGN = {"weighed": "in their calls", "share": PROBE_SHARE, "precise": PRECISE, "sweeps": SWEEPS}  # of a block
 
 Setup = tuple[dict[Key, Unit], dict[str, dict[Key, Burden]]]
 
@@ -77,10 +76,11 @@ def _gates(
             sides=[Side(name, root) for name in (BASE, HEAD, AGAIN)], lengths=LENGTHS, device="cpu",
             seed=time.time_ns(), say=say, units=units, burdens=carried,
         )  # fmt: skip
+        began = time.monotonic()
         found = verdicts(strategies, session.measure)
         words = {name: verdict.word for name, verdict in found.items()}
         line = {"kind": "gate", "load": options.load, "scenario": options.scenario, "at": _now(), "words": words}
-        _append(file, line)
+        _append(file, {**line, "seconds": round(time.monotonic() - began)})
         say(f"gate, {options.scenario}, {options.load}: {words}")
 
 
@@ -89,8 +89,8 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
     if file.is_file() and file.stat().st_size:
         with file.open(encoding="ascii") as lines:
             setup = read_setup(lines.readline(), file)
-        if setup.get("probe_share") != PROBE_SHARE:  # its blocks and new ones would not be of the same burdens
-            raise ValueError(f"{file} was begun when burdens were weighed otherwise; use another --file")
+        if setup.get("design") != DESIGN:
+            raise ValueError(f"{file} was begun when blocks were made otherwise; use another --file")
         return _read_setup(setup)
     say("finding how much work makes each strategy how much slower")
     sides = [Side(name, root) for name in (BASE, HEAD, AGAIN)]
@@ -105,7 +105,7 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
             cells[key] = weigh(asked, index, key)
     setup = {
         "kind": "setup", "at": _now(), "commit": head_commit(root), "machine": started[HEAD][1]["cpu"],
-        "probe_share": PROBE_SHARE,
+        "design": DESIGN,
         "cells": [{"strategy": name, "length": length, **cell} for (name, length), cell in cells.items()],
     }  # fmt: skip
     found = _read_setup(setup)
@@ -116,49 +116,25 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
 def weigh(asked: Sequence[Worker], index: int, key: Key) -> dict[str, Any]:
     """How long a call of a cell takes, its passes, and the seconds that one product adds a step or a call.
 
-    The processes take turns, as in a gate: a call after another process's finds cold caches and takes longer. Raises
-    ValueError where noise hides what a product takes.
+    Products are timed within their calls: what they take is a small share of a call, and differences of calls would
+    drown it in noise. The processes take turns, as in a gate: a call after another process's finds cold caches.
     """
 
-    def call_s(worker: Worker, products: Burden) -> float:
-        command = {"do": "time", "cell": index, "calls": calls, "burden": products}
-        return reading(worker, worker.ask(command), key).cpu_s / calls
+    def timed(worker: Worker, products: Burden) -> tuple[float, float]:
+        answer = worker.ask({"do": "time", "cell": index, "calls": 1, "burden": products})
+        return reading(worker, answer, key).cpu_s, answer["products_s"]
 
     passes = [one.ask({"do": "count", "cell": index})["fixed"]["seen_decoder_calls"] for one in asked][0]
-    calls = 1
-    calls = choose_unit(min(call_s(worker, NOTHING) for worker in asked)).calls
-    guess = PROBE_SHARE * median(call_s(worker, NOTHING) for worker in asked) / PRODUCT_S
-    probes = {"plain": NOTHING, "per_step": {"per_step": guess / passes}, "per_call": {"per_call": guess}}
-    seconds: dict[str, list[float]] = {kind: [] for kind in probes}
-    for _ in range(TRIALS[1] // len(asked)):
-        taken = {
-            (nth, kind): call_s(asked[nth], probes[kind])
-            for turn in range(len(probes))  # every process does every kind, and none does two units in a row
-            for nth, kind in enumerate([*probes, *probes][turn : turn + len(asked)])
-        }
-        for kind, samples in seconds.items():
-            samples += [taken[nth, kind] for nth in range(len(asked))]
-        cost = {kind: _cost(seconds[kind], seconds["plain"], guess) for kind in ("per_step", "per_call")}
-        known = all(error <= PRECISE * value for value, error in cost.values())
-        if known and len(seconds["plain"]) >= TRIALS[0]:
-            break
-    for value, error in cost.values():
-        if not error <= USABLE * value:
-            raise ValueError(
-                f"{key[0]} at {key[1]} tokens: a product takes {1e6 * value:.1f} ± {1e6 * error:.1f} microseconds, too "
-                "unsure to burden anything with: begin the study when the machine is quiet"
-            )
-    plain = median(seconds["plain"])
-    product_s = {"per_step": passes * cost["per_step"][0], "per_call": cost["per_call"][0]}
+    guess = max(passes, math.ceil(PROBE_SHARE * median(timed(worker, NOTHING)[0] for worker in asked) / PRODUCT_S))
+    probes = {"per_step": (guess / passes, passes), "per_call": (guess, 1)}  # products, and how often in a call
+    plain_s: list[float] = []
+    product_s: dict[str, float] = {}
+    for kind, (products, times) in probes.items():
+        taken = [timed(worker, {kind: products}) for _ in range(TRIALS) for worker in asked]
+        plain_s += [cpu_s - spent_s for cpu_s, spent_s in taken]
+        product_s[kind] = times * median(spent_s for _, spent_s in taken) / guess
+    plain = median(plain_s)
     return {"unit": asdict(choose_unit(plain)), "passes": passes, "call_s": plain, "product_s": product_s}
-
-
-def _cost(burdened: Sequence[float], plain: Sequence[float], products: float) -> tuple[float, float]:
-    """What one product takes, and the standard error of that: medians, which a burst of a neighbour does not move."""
-    found = [(slow - fast) / products for slow, fast in zip(burdened, plain, strict=True)]
-    value = median(found)
-    scatter = 1.4826 * median(abs(one - value) for one in found)  # a normal distribution's deviation
-    return value, 1.2533 * scatter / math.sqrt(len(found))
 
 
 def _read_setup(setup: Mapping[str, Any]) -> Setup:

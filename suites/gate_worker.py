@@ -75,7 +75,8 @@ def answer(command: dict[str, Any], cells: Sequence[Cell], synchronize: Callable
     """The answer to one command, or `{"error": …}` when the strategy failed.
 
     `{"do": "count", "cell": i}` gives the cell's counters, taken by hooks; `{"do": "time", "cell": i, "calls": k}` the
-    CPU and wall seconds of k calls in a row, after `untimed` others. A `burden` slows them down (see `gate_burden`).
+    CPU and wall seconds of k calls in a row, after `untimed` others. A `burden` slows them down (see `gate_burden`);
+    the CPU seconds of its products come with the answer.
     """
     cell = cells[command["cell"]]
     try:
@@ -143,11 +144,12 @@ def _timed(cell: Cell, command: dict[str, Any], synchronize: Callable[[], None])
             cell.generator.generate(cell.request, Stopwatch())
         synchronize()
 
-    with carrying(cell.generator, command.get("burden")):
+    with carrying(cell.generator, command.get("burden")) as products_s:
         call(command.get("untimed", 0))
-        cpu_ns, wall_ns = process_time_ns(), perf_counter_ns()
+        before_s, cpu_ns, wall_ns = products_s(), process_time_ns(), perf_counter_ns()
         call(command["calls"])
-        return {"wall_s": (perf_counter_ns() - wall_ns) * 1e-9, "cpu_s": (process_time_ns() - cpu_ns) * 1e-9}
+        wall_s, cpu_s = (perf_counter_ns() - wall_ns) * 1e-9, (process_time_ns() - cpu_ns) * 1e-9
+        return {"wall_s": wall_s, "cpu_s": cpu_s, "products_s": products_s() - before_s}
 
 
 def _threads() -> int:

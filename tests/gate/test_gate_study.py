@@ -190,12 +190,12 @@ def test_collecting_goes_on_where_it_stopped(repo: Repo) -> None:
     assert repo.traces() == []
 
 
-def test_a_study_whose_burdens_were_weighed_otherwise_is_not_gone_on_with(repo: Repo) -> None:
+def test_a_study_whose_blocks_were_made_otherwise_is_not_gone_on_with(repo: Repo) -> None:
     (repo.path / "s.jsonl").write_text('{"kind": "setup", "cells": []}\n')
     command = [sys.executable, "-m", "reports", "gate-study", "collect", "--blocks=1", "--file=s.jsonl"]
     done = subprocess.run(command, cwd=repo.path, env=os.environ | QUIET, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "was begun when burdens were weighed otherwise" in done.stderr
+    assert "was begun when blocks were made otherwise" in done.stderr
     assert (repo.path / "s.jsonl").read_text().count("\n") == 1
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from generators.base import Capability, FinishReason, Generation, Phase, Placement, Request, Stopwatch
-from suites import gate_worker
+from suites import gate_burden, gate_worker
 
 COST = 1.0
 FIXED_S = 0.002
@@ -29,7 +29,7 @@ class Clock:
     wall_ns = 1
 
 
-gate_worker.process_time_ns = lambda: Clock.cpu_ns
+gate_worker.process_time_ns = gate_burden.process_time_ns = lambda: Clock.cpu_ns
 gate_worker.perf_counter_ns = lambda: Clock.wall_ns
 
 
