@@ -29,12 +29,12 @@ WORDS = {
 
 PAGE = """# Does the latency gate find what it should, and nothing else?
 
-Written by `make gate-study` from the blocks in `gate-study.jsonl`; how they were made stands in `reports/README.md`.
+Written by `make gate-study` from the blocks in `{stem}.jsonl`; how they were made stands in `reports/README.md`.
 {begun} Brackets are two one-sided 95 % bounds: of the gate from a bootstrap over blocks, of the other rules exact
 binomial ones. A gate is an alarm when it calls any of its strategies slower; the other columns count verdicts. Blocks
 without an alarm, drawn again, never hold one: how rare false alarms are is judged by what single blocks prove instead.
 
-![Share called slower](gate-study.svg)
+![Share called slower]({stem}.svg)
 """
 
 
@@ -48,7 +48,7 @@ def render(file: Path) -> list[Path]:
 
     written = {
         file.with_suffix(".json"): json.dumps(results, indent=1, allow_nan=False) + "\n",
-        file.with_suffix(".md"): page(results),
+        file.with_suffix(".md"): page(results, file.stem),
         file.with_suffix(".svg"): figure(results),
     }
     for path, text in written.items():
@@ -113,11 +113,11 @@ def whole_gates(gates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def page(results: Mapping[str, Any]) -> str:
-    """The study as Markdown."""
+def page(results: Mapping[str, Any], stem: str) -> str:
+    """The study as Markdown, beside the files `stem`.jsonl and `stem`.svg."""
     setup = results["setup"]
     begun = f"Begun {setup['at'][:10]} at commit {str(setup['commit'])[:12]} on {setup['machine']}."
-    parts = [PAGE.format(begun=begun)]
+    parts = [PAGE.format(stem=stem, begun=begun)]
     for load, found in results["loads"].items():
         parts += [
             f"\n## {load}: {found['blocks']} blocks\n\n",

@@ -124,17 +124,17 @@ def test_one_block_is_no_study_yet(tmp_path: Path) -> None:
 
 def test_results_say_what_holds_and_what_was_not_reached(study: Study) -> None:
     results = evaluate(study, resamples=2, gates=3)
-    said = page(results)
-    assert "## quiet: 14 blocks" in said
+    said = page(results, "s")
+    assert "## quiet: 14 blocks" in said and "`s.jsonl`" in said and "(s.svg)" in said
     assert "≤ 1.5 %" in said and "≥ 95.0 %" in said
     assert set(results["loads"]["quiet"]["rivals"]) == set(RULES)
     json.dumps(results, allow_nan=False)
     results["loads"]["quiet"]["scenarios"]["plus10"]["found"][0] = 0.5
-    assert "**not reached**" in page(results)
+    assert "**not reached**" in page(results, "s")
     proved = results["loads"]["quiet"]["scenarios"]["aa"]["false_alarms"]
-    assert "≤ 1.5 %: holds" in page(results)
+    assert "≤ 1.5 %: holds" in page(results, "s")
     proved["at_most"] = 0.016
-    assert "≤ 1.5 %: **not reached**" in page(results) and "at most 1.60 % of gates" in page(results)
+    assert "≤ 1.5 %: **not reached**" in page(results, "s") and "at most 1.60 % of gates" in page(results, "s")
 
 
 def test_the_smallest_found_slowdown_lies_on_the_line_between_two_tried() -> None:
