@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from metrics.bounds import Bounds
@@ -101,13 +102,15 @@ def smallest_found(scenarios: Mapping[str, Any]) -> float | None:
 
 
 def whole_gates(gates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """How often whole gates said what, by load and scenario."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    """How often whole gates said what and how long they took, by load, scenario and the strategies they judged."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for gate in gates:
-        key = (gate["load"], gate["scenario"])
-        row = found.setdefault(key, {"load": key[0], "scenario": key[1], "gates": 0, "alarms": 0, "words": {}})
+        load, scenario, strategies = key = gate["load"], gate["scenario"], ", ".join(gate["words"])
+        row = {"load": load, "scenario": scenario, "strategies": strategies, "gates": 0, "alarms": 0}
+        row = found.setdefault(key, {**row, "words": {}, "seconds": []})
         row["gates"] += 1
         row["alarms"] += "REGRESSION" in gate["words"].values()
+        row["seconds"] += [gate["seconds"]] if "seconds" in gate else []  # older studies did not clock their gates
         for word in gate["words"].values():
             row["words"][word] = row["words"].get(word, 0) + 1
     return list(found.values())
@@ -156,12 +159,19 @@ def _whole_table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     lines = [
-        f"| {row['load']} | {WORDS[row['scenario']]} | {row['gates']} | {row['alarms']} | "
-        f"{', '.join(f'{n} {word}' for word, n in sorted(row['words'].items()))} |\n"
+        f"| {row['load']} | {WORDS[row['scenario']]} | {row['strategies']} | {row['gates']} | {row['alarms']} | "
+        f"{', '.join(f'{n} {word}' for word, n in sorted(row['words'].items()))} | {_took(row['seconds'])} |\n"
         for row in rows
     ]
-    head = "| load | the head is | gates | alarms | verdicts |\n|---|---|--:|--:|---|\n"
+    head = (
+        "| load | the head is | strategies | gates | alarms | verdicts | seconds, median (least to most) |\n"
+        "|---|---|---|--:|--:|---|--:|\n"
+    )
     return f"\n## Whole gates\n\n{head}{''.join(lines)}"
+
+
+def _took(seconds: Sequence[float]) -> str:
+    return f"{median(seconds):.0f} ({min(seconds)} to {max(seconds)})" if seconds else "–"
 
 
 def _share(load: str, scenario: str, what: str, one: Mapping[str, Any]) -> str:

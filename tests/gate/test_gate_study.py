@@ -146,11 +146,18 @@ def test_the_smallest_found_slowdown_lies_on_the_line_between_two_tried() -> Non
     assert smallest_found(scenarios) is None
 
 
-def test_whole_gates_are_counted_by_load_and_scenario() -> None:
-    gate = {"load": "quiet", "scenario": "aa", "words": {"ar": "PASS", "ctc": "REGRESSION"}}
-    calm = {**gate, "words": {"ar": "PASS", "ctc": "PASS"}}
-    (row,) = whole_gates([gate, calm])
-    assert (row["gates"], row["alarms"], row["words"]) == (2, 1, {"PASS": 3, "REGRESSION": 1})
+def test_whole_gates_are_counted_by_load_scenario_and_strategies(study: Study) -> None:
+    gate = {"load": "quiet", "scenario": "aa", "seconds": 70, "words": {"ar": "PASS", "ctc": "REGRESSION"}}
+    calm = {**gate, "seconds": 90, "words": {"ar": "PASS", "ctc": "PASS"}}
+    unclocked = {"load": "bursty", "scenario": "aa", "words": {"ctc": "INCONCLUSIVE"}}
+    rows = whole_gates([gate, unclocked, calm, {**calm, "words": {"ctc": "PASS"}}])
+    assert [(row["strategies"], row["gates"], row["alarms"]) for row in rows] == [
+        ("ar, ctc", 2, 1), ("ctc", 1, 0), ("ctc", 1, 0),
+    ]  # fmt: skip
+    assert rows[0]["words"] == {"PASS": 3, "REGRESSION": 1}
+    said = page({**evaluate(study, resamples=2, gates=3), "whole_gates": rows}, "s")
+    assert "| quiet | the same code | ar, ctc | 2 | 1 | 3 PASS, 1 REGRESSION | 80 (70 to 90) |" in said
+    assert "| bursty | the same code | ctc | 1 | 0 | 1 INCONCLUSIVE | – |" in said
 
 
 def test_page_and_figure_are_the_same_bytes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
