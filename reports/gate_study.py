@@ -91,6 +91,8 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
             setup = read_setup(lines.readline(), file)
         if setup.get("design") != DESIGN:
             raise ValueError(f"{file} was begun when blocks were made otherwise; use another --file")
+        if (here := _processor(strategies, root)) != setup["machine"]:
+            raise ValueError(f"{file} was begun on {setup['machine']} and this is {here}; use another --file")
         return _read_setup(setup)
     say("finding how much work makes each strategy how much slower")
     sides = [Side(name, root) for name in (BASE, HEAD, AGAIN)]
@@ -111,6 +113,12 @@ def _prepare(file: Path, strategies: Sequence[str], root: Path, say: Callable[[s
     found = _read_setup(setup)
     _append(file, setup)
     return found
+
+
+def _processor(strategies: Sequence[str], root: Path) -> str:
+    """The processor's name, as a worker says it: what a product costs on one is not what it costs on another."""
+    with workers([Side(HEAD, root)], strategies[:1], LENGTHS[:1], "cpu") as started:
+        return str(started[HEAD][1]["cpu"])
 
 
 def weigh(asked: Sequence[Worker], index: int, key: Key) -> dict[str, Any]:

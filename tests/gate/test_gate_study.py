@@ -15,7 +15,7 @@ from reports.gate import AGAIN, BASE
 from reports.gate_evidence import evaluate, page, render, smallest_found, whole_gates
 from reports.gate_replay import SCENARIOS, Study, effects, in_order, pool, read_study, shares
 from reports.gate_rivals import RULES, alarms
-from reports.gate_study import SIDES
+from reports.gate_study import DESIGN, SIDES
 from tests.gate.synthetic_pairs import block, plain
 from tests.gate.toys import QUIET, Repo
 
@@ -204,6 +204,16 @@ def test_a_study_whose_blocks_were_made_otherwise_is_not_gone_on_with(repo: Repo
     assert done.returncode == 2
     assert "was begun when blocks were made otherwise" in done.stderr
     assert (repo.path / "s.jsonl").read_text().count("\n") == 1
+
+
+def test_a_study_begun_on_another_processor_is_not_gone_on_with(repo: Repo) -> None:
+    setup = {**SETUP, "design": DESIGN}
+    (repo.path / "s.jsonl").write_text(json.dumps(setup) + "\n")
+    command = [sys.executable, "-m", "reports", "gate-study", "collect", "--blocks=1", "--file=s.jsonl"]
+    done = subprocess.run(command, cwd=repo.path, env=os.environ | QUIET, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "was begun on made up and this is" in done.stderr
+    assert json.loads((repo.path / "s.jsonl").read_text()) == setup
 
 
 def test_a_whole_gate_of_the_study_finds_the_work_that_was_added(repo: Repo) -> None:
