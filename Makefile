@@ -10,7 +10,7 @@ STAMP := $(VENV)/complete-$(shell cat $(INPUTS) | cksum | tr -cd 0-9)
 
 # What a person types reaches the shell through the environment, never as program text, so that quotes, spaces and
 # dollars are only themselves. A DEVICE or OUT that merely lies in the environment must not change what is measured.
-TYPED := SUITE STRATEGIES LENGTHS DEVICE TASK BUDGET REPEATS OUT RUN MODEL CORPUS BASE LOAD BLOCKS
+TYPED := SUITE STRATEGIES LENGTHS DEVICE TASK BUDGET REPEATS OUT RUN MODEL CORPUS BASE LOAD BLOCKS FILE
 verbatim = $(eval override $(1) := $$(value $(1)))$(eval export $(1))
 $(foreach v,$(TYPED) PYTHON TORCH,$(if $(filter command,$(origin $(v))),$(call verbatim,$(v))))
 $(foreach v,$(TYPED),$(if $(filter environment,$(origin $(v))),$(eval unexport $(v))))
@@ -79,9 +79,9 @@ gate-ratio: $(STAMP) ## do the committed claims of one strategy's speed over ano
 baseline: $(STAMP) ## write the gate's counters anew, after a change that was meant to change them
 	@$(BIN)/python -m reports gate --write-baseline
 
-gate-study: $(STAMP) ## the gate's own evidence, a block at a time: [LOAD=bursty] [BLOCKS=10]; goes on where it stopped
-	@$(BIN)/python -m reports gate-study collect $${LOAD:+"--load=$$LOAD"} $${BLOCKS:+"--blocks=$$BLOCKS"}
-	@$(BIN)/python -m reports gate-study render
+gate-study: $(STAMP) ## the gate's own evidence, a block at a time [LOAD=bursty] [BLOCKS=10] [FILE=study.jsonl]; goes on
+	@$(BIN)/python -m reports gate-study collect $${LOAD:+"--load=$$LOAD"} $${BLOCKS:+"--blocks=$$BLOCKS"} $${FILE:+"--file=$$FILE"}
+	@$(BIN)/python -m reports gate-study render $${FILE:+"--file=$$FILE"}
 
 train: $(STAMP) ## train a model: MODEL=ar [CORPUS=folder] [DEVICE=cuda]
 	@[ -n "$$MODEL" ] || { echo "say which model to train: make train MODEL=ar" >&2; exit 2; }

@@ -182,6 +182,8 @@ def test_the_gates_ask_what_was_typed_and_nothing_else(ready: House) -> None:
         "<-m><reports><gate-study><collect><--load=bursty><--blocks=3>",
         "<-m><reports><gate-study><render>",
     ]
+    ready.make("gate-study", f"FILE={AWKWARD}")
+    assert ready.asked() == [f"<-m><reports><gate-study><{what}><--file={AWKWARD}>" for what in ("collect", "render")]
 
 
 def test_bench_reports_the_run_it_made(ready: House) -> None:
